@@ -26,7 +26,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -252,6 +254,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: blocklog IMAGE-FILE LOG-DIRECTORY MOUNTPOINT\n");
         return 2;
     }
+    /* Whoever started this may be killed; its mount would otherwise keep itself alive for ever. */
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
     struct blocklog b = {
         .image_fd = open(argv[1], O_RDWR | O_CLOEXEC),
         .ops_fd = open_in(argv[2], "ops.bin"),
