@@ -172,8 +172,8 @@ struct cairn_event {
     double seconds_busy, seconds_waiting;
 };
 
-/* Called on the thread that runs the operation. What the event points to is borrowed for the call.
- */
+/* Called from the operation's threads, never by two at once. What the event points to is borrowed for
+ * the call. */
 typedef void (*cairn_event_fn)(void *ctx, const struct cairn_event *event);
 
 /* ---- backup ------------------------------------------------------------------------------- */

@@ -82,6 +82,7 @@ struct cairn_local {
     struct cairn_local_pending *pending;            /* at FILESYSTEM, until publish */
     struct cairn_local_pending *queue, **queue_end; /* at FILE, for the syncing thread */
     size_t queue_len;
+    struct cairn_local_ring *rings; /* not in use */
     bool syncing, closing, syncer_started;
     pthread_t syncer;
 };
@@ -190,13 +191,19 @@ struct cairn_local_piece {
     int result; /* bytes written, or a negative errno */
 };
 
-/* A ring for CAIRN_UPLOAD_DEPTH writes, or NULL: pieces are to be written at once. */
-struct cairn_local_ring *cairn_local_ring_new(struct cairn_local *local);
+/* A ring for CAIRN_UPLOAD_DEPTH writes, perhaps one used before, or NULL: pieces are to be written
+ * at once. The caller does not hold the lock. */
+struct cairn_local_ring *cairn_local_ring_get(struct cairn_local *local);
 
-/* Frees the ring; nothing may be under way. NULL is allowed. */
-void cairn_local_ring_free(struct cairn_local_ring *ring);
+/* Gives a ring back for the next upload; nothing may be under way. NULL is allowed. The caller does
+ * not hold the lock. */
+void cairn_local_ring_put(struct cairn_local *local, struct cairn_local_ring *ring);
 
-/* Starts a write; a slot must be free. 0, or a negative errno: it was not started. */
+/* Frees the rings that were given back. */
+void cairn_local_ring_free_all(struct cairn_local *local);
+
+/* Starts a write; a slot must be free. 0, or a negative errno: it was not started, and no other can
+ * be. */
 int cairn_local_ring_write(struct cairn_local_ring *ring, int fd,
                            const struct cairn_local_piece *piece);
 

@@ -32,6 +32,7 @@ static void local_close(struct cairn_backend *backend)
 {
     struct cairn_local *local = cairn_local_from(backend);
     cairn_local_sync_stop(local);
+    cairn_local_ring_free_all(local);
     cairn_local_session_end(local);
     cairn_local_cache_release(&local->cache);
     (void)cairn_io_close(local->root);
@@ -203,6 +204,20 @@ static void unmake_layout(int root)
         (void)cairn_io()->unlinkat(root, names[i], AT_REMOVEDIR);
 }
 
+/* made: the root was made too, so that its own name has to be durable. */
+static int make_durable_layout(struct cairn_local *local, bool made, struct cairn_error *err)
+{
+    if (make_layout(local->root) == 0 &&
+        (!made || sync_and_close(cairn_io_open(local->root, "..", O_RDONLY | O_DIRECTORY, 0)) == 0))
+        return CAIRN_OK;
+    int saved = errno;
+    /* Somebody else is at it if a directory was there: theirs are not taken away. */
+    if (saved == EEXIST)
+        return cairn_error_set(err, CAIRN_EXISTS, 0, "the directory %s is not empty", local->path);
+    unmake_layout(local->root);
+    return cairn_local_write_error(local, "", saved, err);
+}
+
 int cairn_local_backend_create(const char *path, struct cairn_backend **out,
                                struct cairn_error *err)
 {
@@ -226,18 +241,8 @@ int cairn_local_backend_create(const char *path, struct cairn_backend **out,
         status = cairn_error_set(err, CAIRN_EXISTS, 0, "the directory %s is not empty", text);
     else if (any < 0)
         status = cairn_local_read_error(local, "", errno, err);
-    if (status == CAIRN_OK && make_layout(root) != 0) {
-        int saved = errno;
-        status = cairn_local_write_error(local, "", saved, err);
-        /* Somebody else is at it if a directory was there: theirs are not taken away. */
-        if (saved == EEXIST)
-            status = cairn_error_set(err, CAIRN_EXISTS, 0, "the directory %s is not empty", text);
-        else
-            unmake_layout(root);
-    }
-    if (status == CAIRN_OK && made &&
-        sync_and_close(cairn_io_open(root, "..", O_RDONLY | O_DIRECTORY, 0)) != 0)
-        status = cairn_local_write_error(local, "", errno, err);
+    if (status == CAIRN_OK)
+        status = make_durable_layout(local, made, err);
     if (status != CAIRN_OK) {
         local_close(&local->base);
         return status;

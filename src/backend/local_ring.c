@@ -15,16 +15,25 @@ struct slot {
 };
 
 struct cairn_local_ring {
+    struct cairn_local_ring *next;
     struct io_uring uring;
     struct slot slots[CAIRN_UPLOAD_DEPTH];
     unsigned count;
+    bool dead; /* its queue holds a write that was never started */
 };
 
-struct cairn_local_ring *cairn_local_ring_new(struct cairn_local *local)
+struct cairn_local_ring *cairn_local_ring_get(struct cairn_local *local)
 {
     if (!cairn_io_is_system() || atomic_load(&local->uring_refused))
         return NULL;
-    struct cairn_local_ring *ring = cairn_alloc_zero(1, sizeof(*ring));
+    pthread_mutex_lock(&local->lock);
+    struct cairn_local_ring *ring = local->rings;
+    if (ring != NULL)
+        local->rings = ring->next;
+    pthread_mutex_unlock(&local->lock);
+    if (ring != NULL)
+        return ring;
+    ring = cairn_alloc_zero(1, sizeof(*ring));
     if (ring == NULL)
         return NULL;
     int status = io_uring_queue_init(CAIRN_UPLOAD_DEPTH, &ring->uring, 0);
@@ -37,12 +46,33 @@ struct cairn_local_ring *cairn_local_ring_new(struct cairn_local *local)
     return NULL;
 }
 
-void cairn_local_ring_free(struct cairn_local_ring *ring)
+static void ring_free(struct cairn_local_ring *ring)
+{
+    io_uring_queue_exit(&ring->uring);
+    cairn_free(ring);
+}
+
+void cairn_local_ring_put(struct cairn_local *local, struct cairn_local_ring *ring)
 {
     if (ring == NULL)
         return;
-    io_uring_queue_exit(&ring->uring);
-    cairn_free(ring);
+    if (ring->dead || ring->count > 0) {
+        ring_free(ring);
+        return;
+    }
+    pthread_mutex_lock(&local->lock);
+    ring->next = local->rings;
+    local->rings = ring;
+    pthread_mutex_unlock(&local->lock);
+}
+
+void cairn_local_ring_free_all(struct cairn_local *local)
+{
+    while (local->rings != NULL) {
+        struct cairn_local_ring *next = local->rings->next;
+        ring_free(local->rings);
+        local->rings = next;
+    }
 }
 
 unsigned cairn_local_ring_count(const struct cairn_local_ring *ring)
@@ -57,8 +87,10 @@ int cairn_local_ring_write(struct cairn_local_ring *ring, int fd,
     while (slot < ring->slots + CAIRN_UPLOAD_DEPTH && slot->busy)
         slot++;
     struct io_uring_sqe *sqe = io_uring_get_sqe(&ring->uring);
-    if (slot == ring->slots + CAIRN_UPLOAD_DEPTH || sqe == NULL)
+    if (ring->dead || slot == ring->slots + CAIRN_UPLOAD_DEPTH || sqe == NULL) {
+        ring->dead = true;
         return -EBUSY;
+    }
     slot->piece = *piece;
     slot->vec.iov_base = (void *)(uintptr_t)piece->data;
     slot->vec.iov_len = piece->len;
@@ -74,6 +106,7 @@ int cairn_local_ring_write(struct cairn_local_ring *ring, int fd,
         ring->count++;
         return 0;
     }
+    ring->dead = true;
     return status < 0 ? status : -EAGAIN;
 }
 

@@ -7,15 +7,21 @@
 
 #include "backend/local_internal.h"
 
-struct cairn_local_ring *cairn_local_ring_new(struct cairn_local *local)
+struct cairn_local_ring *cairn_local_ring_get(struct cairn_local *local)
 {
     (void)local;
     return NULL;
 }
 
-void cairn_local_ring_free(struct cairn_local_ring *ring)
+void cairn_local_ring_put(struct cairn_local *local, struct cairn_local_ring *ring)
 {
+    (void)local;
     (void)ring;
+}
+
+void cairn_local_ring_free_all(struct cairn_local *local)
+{
+    (void)local;
 }
 
 int cairn_local_ring_write(struct cairn_local_ring *ring, int fd,

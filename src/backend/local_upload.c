@@ -164,7 +164,7 @@ int cairn_local_upload_open(struct cairn_backend *backend, int level, struct cai
         cairn_free(upload);
         return status;
     }
-    upload->ring = cairn_local_ring_new(local);
+    upload->ring = cairn_local_ring_get(local);
     *out = &upload->base;
     return CAIRN_OK;
 }
@@ -182,7 +182,7 @@ static int start(struct upload *upload, const void *data, size_t len, void *toke
         /* What could not be started is still in the ring's queue, so the ring is used no more. */
         if (collect_all(upload) != 0)
             return -1;
-        cairn_local_ring_free(upload->ring);
+        cairn_local_ring_put(local_of(upload), upload->ring);
         upload->ring = NULL;
     }
     if (write_now(upload, data, len, upload->at) != 0)
@@ -234,7 +234,7 @@ static void release(struct upload *upload)
     struct cairn_local_piece piece;
     while (under_way(upload) > 0 && cairn_local_ring_wait(upload->ring, &piece) == 0)
         continue;
-    cairn_local_ring_free(upload->ring);
+    cairn_local_ring_put(local_of(upload), upload->ring);
     if (upload->fd >= 0)
         (void)cairn_io_close(upload->fd);
     cairn_free(upload->done);

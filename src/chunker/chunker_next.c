@@ -5,7 +5,9 @@
  * Invariants:
  * 1. Whether p is a candidate depends on the fires between the scan's start (the minimum) and p,
  *    never on where a buffer or a batch ended.
- * 2. *scanned = s means: no position up to s cuts, and position s + 1 is free to be a candidate.
+ * 2. What follows a candidate is determined by the bytes behind it, the predicates and the limit
+ *    in force. So where data repeats, everything does, and it can be skipped (skip_repeats).
+ * 3. *scanned = s means: no position up to s cuts, and position s + 1 is free to be a candidate.
  *    So s is all the state there is between two calls.
  */
 #include "chunker/chunker_internal.h"
@@ -15,6 +17,9 @@
 /* Positions looked at together: enough candidates to keep the AES units busy, small enough that
  * what is looked at in vain behind a cut, and the bytes read twice, stay in the first cache. */
 #define BATCH_POSITIONS 8192u
+#define REPEAT_STEP 1024u        /* bytes compared at a time */
+#define REPEAT_PERIOD_MAX 65536u /* longer periods are not looked for */
+#define BARREN_PERIOD_MAX 512u   /* likewise where there are no candidates */
 #define BATCH_BLOCKS (BATCH_POSITIONS / CDC_BLOCK)
 
 struct batch {
@@ -69,6 +74,84 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+/* Bytes compared from end on, a step at a time, that are as they were a period before; none at or
+ * behind last. Returns the first that was not compared equal, or end. */
+static uint32_t end_of_repeat(const uint8_t *data, uint32_t end, uint32_t period, uint32_t last)
+{
+    while (end + REPEAT_STEP <= last && memcmp(data + end, data + end - period, REPEAT_STEP) == 0)
+        end += REPEAT_STEP;
+    return end;
+}
+
+/* The last position up to which other predicates or limits do not come into force behind p. */
+static uint32_t last_alike(const struct cairn_chunker_handle *c, uint32_t p, uint32_t known)
+{
+    if (p < c->avg)
+        return min_u32(known, c->avg - 1);
+    return p < 2 * c->avg ? min_u32(known, 2 * c->avg - 1) : known;
+}
+
+/* Data that repeats: at and mark, at > mark, are candidates that do not cut, behind the same bytes.
+ * As long as the data goes on as it did a period ago, so do the candidates, and none of them cuts.
+ * Returns the last candidate that is known in this way, or at. */
+static uint32_t follow_repeat(const struct cairn_chunker_handle *c, const uint8_t *data,
+                              uint32_t mark, uint32_t at, uint32_t known)
+{
+    const uint32_t period = at - mark;
+    uint32_t end = end_of_repeat(data, at, period, last_alike(c, mark, known));
+
+    return at + (end - at) / period * period;
+}
+
+/* first..last held no candidate, which only degenerate data (zeros) brings about. If it repeats at
+ * a short period, there will be none as long as it does. Returns the last position known to be
+ * none, of those under the same predicates; last or more. */
+static uint32_t skip_barren(const struct cairn_chunker_handle *c, const uint8_t *data,
+                            uint32_t first, uint32_t last, uint32_t known)
+{
+    const uint32_t alike = first < 2 * c->avg ? min_u32(known, 2 * c->avg - 1) : known;
+    const uint8_t *tail = data + last - 8;
+    uint32_t period = 1, end;
+
+    /* A whole period without a fire, even one that an earlier candidate would have hidden. */
+    if (last - first < BARREN_PERIOD_MAX + CDC_SPACING)
+        return last;
+    while (period <= BARREN_PERIOD_MAX && memcmp(tail, tail - period, 8) != 0)
+        period++;
+    if (period > BARREN_PERIOD_MAX)
+        return last;
+    /* Behind last the second predicate looks at these 16 bytes again. */
+    end = end_of_repeat(data, last - 16, period, alike);
+    return end > last ? end : last;
+}
+
+/* Having found no cut in the batch, looks for a candidate behind the same bytes as *mark, and
+ * moves *mark on now and then, so that repetition is noticed wherever it begins. Returns a
+ * candidate up to which nothing cuts, or 0. Random data rarely gets here: only beyond the average
+ * chunk. */
+static uint32_t skip_repeats(const struct cairn_chunker_handle *c, const uint8_t *data,
+                             const struct batch *b, uint32_t *mark, uint32_t known)
+{
+    const uint8_t *wanted;
+
+    if (b->count == 0)
+        return 0;
+    if (*mark == 0 || b->at[0] - *mark > REPEAT_PERIOD_MAX ||
+        last_alike(c, *mark, known) < b->at[0]) {
+        *mark = b->at[b->count - 1];
+        return 0;
+    }
+    wanted = data + *mark - CDC_WINDOW;
+    for (size_t i = 0; i < b->count; i++) {
+        const uint8_t *window = data + b->at[i] - CDC_WINDOW;
+
+        /* the first comparison is one instruction, the second a call */
+        if (memcmp(window, wanted, 8) == 0 && memcmp(window, wanted, CDC_WINDOW) == 0)
+            return follow_repeat(c, data, *mark, b->at[i], known);
+    }
+    return 0;
+}
+
 static size_t next_dynamic(const struct cairn_chunker_handle *c, const uint8_t *data, size_t len,
                            bool is_end, size_t *scanned)
 {
@@ -76,7 +159,8 @@ static size_t next_dynamic(const struct cairn_chunker_handle *c, const uint8_t *
     const uint32_t second = 2 * c->avg;
     struct batch b;
     uint32_t first = *scanned < c->min ? c->min : (uint32_t)(*scanned + 1);
-    uint32_t allowed = first;
+    uint32_t allowed = first, mark = 0;
+    bool tried_barren[2] = {false, false};
 
     while (first <= known) {
         bool both = first >= second;
@@ -100,7 +184,19 @@ static size_t next_dynamic(const struct cairn_chunker_handle *c, const uint8_t *
             *scanned = b.at[cut] - 1;
             return 0;
         }
+        if (b.count == 0 && !tried_barren[both]) {
+            tried_barren[both] = true;
+            last = skip_barren(c, data, first, last, known);
+        }
         first = last + 1;
+        if (first > c->avg) {
+            uint32_t at = skip_repeats(c, data, &b, &mark, known);
+
+            if (at + CDC_SPACING > first) {
+                allowed = at + CDC_SPACING;
+                first = allowed;
+            }
+        }
     }
     if (is_end || known == c->max)
         return known;

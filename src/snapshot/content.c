@@ -131,7 +131,7 @@ static int descend(struct cairn_content_reader *reader, struct cairn_error *err)
     return cairn_buf_check(list, "a list of chunks", err);
 }
 
-int cairn_content_next(struct cairn_content_reader *reader, struct cairn_extent *extent, bool *done,
+int cairn_content_next(struct cairn_content_reader *reader, struct cairn_content_extent *extent, bool *done,
                        struct cairn_error *err)
 {
     for (;;) {
@@ -153,7 +153,7 @@ int cairn_content_next(struct cairn_content_reader *reader, struct cairn_extent 
                 return status;
             continue;
         }
-        struct cairn_extent e = {.at = reader->at};
+        struct cairn_content_extent e = {.at = reader->at};
         uint64_t head = cairn_reader_varint(r);
         e.len = head >> 1;
         e.is_hole = head & 1;

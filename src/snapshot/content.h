@@ -43,7 +43,7 @@ int cairn_content_finish(struct cairn_content_builder *builder, struct cairn_lan
                          unsigned *level, struct cairn_slice *items, struct cairn_error *err);
 
 /* One extent of a file. */
-struct cairn_extent {
+struct cairn_content_extent {
     uint64_t at;
     uint64_t len;
     bool is_hole;
@@ -66,7 +66,7 @@ int cairn_content_reader_init(struct cairn_content_reader *reader, struct cairn_
 void cairn_content_reader_release(struct cairn_content_reader *reader);
 
 /* The next extent. *done: there is none. CORRUPT: lengths do not add up, or malformed. */
-int cairn_content_next(struct cairn_content_reader *reader, struct cairn_extent *extent, bool *done,
+int cairn_content_next(struct cairn_content_reader *reader, struct cairn_content_extent *extent, bool *done,
                        struct cairn_error *err);
 
 #endif

@@ -99,7 +99,7 @@ int cairn_fetcher_decode(struct cairn_fetcher *fetcher, const uint8_t key[CAIRN_
 static int load_frame(struct cairn_fetcher *fetcher, const struct cairn_location *location,
                       const uint8_t *stored, uint8_t *out, struct cairn_error *err)
 {
-    const uint8_t *key;
+    const uint8_t *key = NULL;
     int status = cairn_fetcher_pack_key(fetcher, &location->pack, location->pack_type, &key, err);
     if (status != CAIRN_OK)
         return status;

@@ -2,8 +2,8 @@
 #include "base/error.h"
 #include "store/session_internal.h"
 
-/* The lane that takes what small chunks the others of its kind have gathered, so that a small backup is
- * one pack: one that has a pack open, if there is one. */
+/* The lane that takes what small chunks the others of its kind have gathered, so that a small
+ * backup is one pack: one that has a pack open, if there is one. */
 static struct cairn_lane *gathering_lane(struct cairn_session *session, enum cairn_kind kind)
 {
     struct cairn_lane *best = NULL;

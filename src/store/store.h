@@ -84,6 +84,11 @@ bool cairn_store_is_cancelled(const struct cairn_store *store);
 /* Reads new log entries, and the index segments that they name. */
 int cairn_store_refresh(struct cairn_store *store, struct cairn_error *err);
 
+/* Reads an index segment from the backend (not the cache) and checks its name and every rule of the
+ * format. CORRUPT, IO. */
+int cairn_store_verify_segment(struct cairn_store *store, const struct cairn_id *segment,
+                               struct cairn_error *err);
+
 /* The id of a chunk of len bytes (1 to 16 MiB). Any thread. */
 void cairn_store_chunk_id(const struct cairn_store *store, enum cairn_kind kind, const void *data,
                           size_t len, struct cairn_id *out);

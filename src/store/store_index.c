@@ -132,31 +132,48 @@ int cairn_store_run_from_buffer(struct cairn_store *store, const struct cairn_id
     return CAIRN_OK;
 }
 
-/* Fetches a segment from the backend and makes a run of it. */
-static int fetch_run(struct cairn_store *store, const struct cairn_log_segment *segment,
-                     struct cairn_run **out, struct cairn_error *err)
+/* Fetches a segment from the backend and verifies it; bytes receives its plain body. */
+static int fetch_segment(struct cairn_store *store, const struct cairn_id *segment,
+                         struct cairn_buf *bytes, struct cairn_error *err)
 {
     char name[CAIRN_BACKEND_NAME_MAX + 1];
-    struct cairn_buf object = CAIRN_BUF_INIT, bytes = CAIRN_BUF_INIT;
+    struct cairn_buf object = CAIRN_BUF_INIT;
     struct cairn_id hash;
     struct cairn_run view;
-    cairn_store_segment_name(name, &segment->name);
+    cairn_store_segment_name(name, segment);
     int status = cairn_backend_get(store->backend, name, SEGMENT_BYTES_MAX, &object, err);
     if (status == CAIRN_NOT_FOUND)
         status = cairn_error_set(err, CAIRN_CORRUPT, 0, "the index segment %s is missing", name);
     if (status == CAIRN_OK) {
         cairn_hash(&hash, object.data, object.len);
-        if (!cairn_id_is_equal(&hash, &segment->name))
+        if (!cairn_id_is_equal(&hash, segment))
             status =
                 cairn_error_set(err, CAIRN_CORRUPT, 0, "the index segment %s is damaged", name);
     }
     if (status == CAIRN_OK)
-        status = cairn_segment_open(store, &object, &bytes, err);
+        status = cairn_segment_open(store, &object, bytes, err);
     cairn_buf_release(&object);
     if (status == CAIRN_OK)
-        status = cairn_run_init(&view, bytes.data, bytes.len, err);
+        status = cairn_run_init(&view, bytes->data, bytes->len, err);
     if (status == CAIRN_OK)
         status = cairn_run_verify(&view, err);
+    return status;
+}
+
+int cairn_store_verify_segment(struct cairn_store *store, const struct cairn_id *segment,
+                               struct cairn_error *err)
+{
+    struct cairn_buf bytes = CAIRN_BUF_INIT;
+    int status = fetch_segment(store, segment, &bytes, err);
+    cairn_buf_release(&bytes);
+    return status;
+}
+
+static int fetch_run(struct cairn_store *store, const struct cairn_log_segment *segment,
+                     struct cairn_run **out, struct cairn_error *err)
+{
+    struct cairn_buf bytes = CAIRN_BUF_INIT;
+    int status = fetch_segment(store, &segment->name, &bytes, err);
     if (status == CAIRN_OK)
         status = cairn_store_run_from_buffer(store, &segment->name, &bytes, out, err);
     cairn_buf_release(&bytes);

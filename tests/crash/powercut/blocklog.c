@@ -137,7 +137,7 @@ static int bl_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_t o
     (void)offset, (void)fi, (void)flags;
     if (strcmp(path, "/"))
         return -ENOENT;
-    const char *names[] = {".", "..", IMAGE_PATH + 1, MARK_PATH + 1};
+    const char *names[] = {".", "..", &IMAGE_PATH[1], &MARK_PATH[1]};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (fill(buf, names[i], NULL, 0, 0))
             return -ENOMEM;

@@ -43,6 +43,7 @@
 #include <unistd.h>
 
 #define WAITING_MAX 1024
+#define EXPORT __attribute__((visibility("default")))
 
 enum mutant {
     NONE,
@@ -273,22 +274,22 @@ static int sync_one(enum kind kind, int fd)
     return rc;
 }
 
-int fsync(int fd)
+EXPORT int fsync(int fd)
 {
     return sync_one(FSYNC, fd);
 }
 
-int fdatasync(int fd)
+EXPORT int fdatasync(int fd)
 {
     return sync_one(FDATASYNC, fd);
 }
 
-int syncfs(int fd)
+EXPORT int syncfs(int fd)
 {
     return sync_one(SYNCFS, fd);
 }
 
-void sync(void)
+EXPORT void sync(void)
 {
     pthread_once(&once, start);
     bool skip = mutant == SKIP_ALL_FSYNC || mutant == SKIP_SYNCFS;
@@ -297,7 +298,7 @@ void sync(void)
         real.sync();
 }
 
-int sync_file_range(int fd, off64_t offset, off64_t length, unsigned flags)
+EXPORT int sync_file_range(int fd, off64_t offset, off64_t length, unsigned flags)
 {
     char path[PATH_MAX];
     bool directory;
@@ -331,31 +332,31 @@ static void before_name(int old_dir, const char *old, int follow, int new_dir, c
     pthread_mutex_unlock(&lock);
 }
 
-int rename(const char *old, const char *new)
+EXPORT int rename(const char *old, const char *new)
 {
     before_name(AT_FDCWD, old, 0, AT_FDCWD, new);
     return real.rename(old, new);
 }
 
-int renameat(int old_dir, const char *old, int new_dir, const char *new)
+EXPORT int renameat(int old_dir, const char *old, int new_dir, const char *new)
 {
     before_name(old_dir, old, 0, new_dir, new);
     return real.renameat(old_dir, old, new_dir, new);
 }
 
-int renameat2(int old_dir, const char *old, int new_dir, const char *new, unsigned flags)
+EXPORT int renameat2(int old_dir, const char *old, int new_dir, const char *new, unsigned flags)
 {
     before_name(old_dir, old, 0, new_dir, new);
     return real.renameat2(old_dir, old, new_dir, new, flags);
 }
 
-int link(const char *old, const char *new)
+EXPORT int link(const char *old, const char *new)
 {
     before_name(AT_FDCWD, old, 0, AT_FDCWD, new);
     return real.link(old, new);
 }
 
-int linkat(int old_dir, const char *old, int new_dir, const char *new, int flags)
+EXPORT int linkat(int old_dir, const char *old, int new_dir, const char *new, int flags)
 {
     before_name(old_dir, old, flags & AT_SYMLINK_FOLLOW, new_dir, new);
     return real.linkat(old_dir, old, new_dir, new, flags);

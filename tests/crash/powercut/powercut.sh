@@ -249,7 +249,7 @@ record() {
     rm -f "$work/backing"
 }
 
-# A name for the ranges that each of these file systems needs to be written whole: superblocks
+# The ranges that each of these file systems needs to be written whole: superblocks
 # that are found at a fixed place and carry one checksum over more than 512 bytes.
 atomic_ranges() {
     case $fs in

@@ -43,6 +43,7 @@
 #include "powercut_log.h"
 
 #define COPY_BYTES (1u << 20)
+#define BLOCK 4096u
 #define INTERNAL "powercut:"
 
 struct log {
@@ -350,33 +351,57 @@ static int cmd_build(const struct log *l, int argc, char **argv)
     return 0;
 }
 
+/* `touched` has a byte for each BLOCK of the image that may be other than zero. */
+static void apply_in_memory(const struct log *l, uint8_t *image, uint8_t *touched)
+{
+    for (uint64_t i = 0; i < l->count; i++) {
+        const struct pc_record *r = &l->r[i];
+        if (r->type != PC_WRITE && r->type != PC_ZERO)
+            continue;
+        uint64_t end = r->offset + r->length;
+        for (uint64_t at = r->offset; at < end;) {
+            uint64_t next = at + BLOCK - at % BLOCK < end ? at + BLOCK - at % BLOCK : end;
+            if (r->type == PC_WRITE) {
+                memcpy(image + at, l->data + r->data_pos + (at - r->offset), next - at);
+                touched[at / BLOCK] = 1;
+            } else if (touched[at / BLOCK]) {
+                memset(image + at, 0, next - at);
+            }
+            at = next;
+        }
+    }
+}
+
 static int cmd_verify(const struct log *l, int argc, char **argv)
 {
+    static const uint8_t zeros[BLOCK];
     if (argc != 1)
         fail("verify IMAGE");
     uint8_t *image = mmap(NULL, l->image_bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    uint8_t *buf = malloc(COPY_BYTES);
+    uint8_t *touched = calloc(l->image_bytes / BLOCK + 1, 1);
+    uint8_t buf[BLOCK];
     int fd = open(argv[0], O_RDONLY | O_CLOEXEC);
-    if (image == MAP_FAILED || !buf || fd < 0)
+    if (image == MAP_FAILED || !touched || fd < 0)
         fail("cannot open %s: %s", argv[0], strerror(errno));
-    for (uint64_t i = 0; i < l->count; i++) {
-        const struct pc_record *r = &l->r[i];
-        if (r->type == PC_WRITE)
-            memcpy(image + r->offset, l->data + r->data_pos, r->length);
-        else if (r->type == PC_ZERO)
-            memset(image + r->offset, 0, r->length);
-    }
-    for (uint64_t at = 0; at < l->image_bytes;) {
-        ssize_t n = pread(fd, buf, COPY_BYTES, (off_t)at);
-        if (n <= 0)
-            fail("%s is too short", argv[0]);
-        if (memcmp(buf, image + at, (size_t)n)) {
+    apply_in_memory(l, image, touched);
+    uint64_t data = 0; /* before it, from `at` on, the file has a hole */
+    for (uint64_t at = 0; at < l->image_bytes; at += BLOCK) {
+        if (data < at + BLOCK) {
+            off_t found = lseek(fd, (off_t)at, SEEK_DATA);
+            data = found < 0 ? l->image_bytes : (uint64_t)found;
+        }
+        if (!touched[at / BLOCK] && data >= at + BLOCK)
+            continue;
+        uint64_t want = l->image_bytes - at < BLOCK ? l->image_bytes - at : BLOCK;
+        if (pread(fd, buf, want, (off_t)at) != (ssize_t)want)
+            fail("cannot read %s", argv[0]);
+        if (memcmp(buf, touched[at / BLOCK] ? image + at : zeros, want)) {
             printf("the log does not give the image near offset %" PRIu64 "\n", at);
             return 1;
         }
-        at += (uint64_t)n;
     }
+    free(touched);
     return 0;
 }
 

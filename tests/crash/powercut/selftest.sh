@@ -37,12 +37,12 @@ store() { # expect, level [mutant of selfwork [mutant of the preload]]
 }
 
 for level in file filesystem; do
-    store pass $level
+    store pass "$level"
     for mutant in no-fsync no-dirsync early-mark; do
-        store fail $level $mutant
+        store fail "$level" "$mutant"
     done
     for preload in skip-fsync-file skip-fsync-dir skip-all-fsync swap-dir-file swap-log; do
-        store fail $level '' $preload
+        store fail "$level" "" "$preload"
     done
 done
 store pass file '' none

@@ -8,10 +8,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -244,27 +246,33 @@ static void die_after(struct fixture *f, void (*fn)(struct cairn_backend *))
     assert_int_equal(status, 0);
 }
 
+/* In the dying process: no assertion, which would go on with the other tests there. */
+static void must(int status)
+{
+    if (status != CAIRN_OK)
+        _exit(4);
+}
+
 static void leave_everything(struct cairn_backend *b)
 {
     struct cairn_upload *upload;
-    struct cairn_error error = {0};
     uint8_t *bytes = helper_bytes(3, LEN);
     cairn_local_backend_trust_syncfs(b, true);
     /* Finished, waiting for publish. */
-    assert_ok(helper_upload(b, CAIRN_LEVEL_FILESYSTEM, "packs/01/1", 1, LEN, BLOCK, &error));
-    assert_ok(helper_upload(b, CAIRN_LEVEL_FILESYSTEM, "packs/02/2", 2, LEN, BLOCK, &error));
+    must(helper_upload(b, CAIRN_LEVEL_FILESYSTEM, "packs/01/1", 1, LEN, BLOCK, NULL));
+    must(helper_upload(b, CAIRN_LEVEL_FILESYSTEM, "packs/02/2", 2, LEN, BLOCK, NULL));
     /* Complete but not finished. */
-    assert_ok(cairn_backend_upload_open(b, CAIRN_LEVEL_FILE, &upload, &error));
-    assert_ok(cairn_backend_upload_submit(upload, bytes, LEN, bytes, &error));
-    assert_ok(cairn_backend_upload_reap(upload, (void *[]){NULL}, &error));
+    must(cairn_backend_upload_open(b, CAIRN_LEVEL_FILE, &upload, NULL));
+    must(cairn_backend_upload_submit(upload, bytes, LEN, bytes, NULL));
+    must(cairn_backend_upload_reap(upload, (void *[]){NULL}, NULL));
     /* Cut off, at a block and inside one; empty. */
-    assert_ok(cairn_backend_upload_open(b, CAIRN_LEVEL_FILE, &upload, &error));
-    assert_ok(cairn_backend_upload_submit(upload, bytes, 2 * BLOCK, bytes, &error));
-    assert_ok(cairn_backend_upload_reap(upload, (void *[]){NULL}, &error));
-    assert_ok(cairn_backend_upload_open(b, CAIRN_LEVEL_FILE, &upload, &error));
-    assert_ok(cairn_backend_upload_submit(upload, bytes, 100, bytes, &error));
-    assert_ok(cairn_backend_upload_reap(upload, (void *[]){NULL}, &error));
-    assert_ok(cairn_backend_upload_open(b, CAIRN_LEVEL_FILE, &upload, &error));
+    must(cairn_backend_upload_open(b, CAIRN_LEVEL_FILE, &upload, NULL));
+    must(cairn_backend_upload_submit(upload, bytes, 2 * BLOCK, bytes, NULL));
+    must(cairn_backend_upload_reap(upload, (void *[]){NULL}, NULL));
+    must(cairn_backend_upload_open(b, CAIRN_LEVEL_FILE, &upload, NULL));
+    must(cairn_backend_upload_submit(upload, bytes, 100, bytes, NULL));
+    must(cairn_backend_upload_reap(upload, (void *[]){NULL}, NULL));
+    must(cairn_backend_upload_open(b, CAIRN_LEVEL_FILE, &upload, NULL));
     cairn_free(bytes);
 }
 
@@ -856,6 +864,27 @@ static void test_full_disk(void **state)
     assert_ok(cairn_backend_remove(f->backend, PACK_A, &error));
 }
 
+/* Writes that fail or end early beneath io_uring: the limit of a file's size does both. */
+static void test_write_that_fails_under_way(void **state)
+{
+    struct fixture *f = *state;
+    struct cairn_error error = {0};
+    struct rlimit old, tight = {.rlim_cur = 6 * BLOCK};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    tight.rlim_max = old.rlim_max;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    int status = helper_upload(f->backend, CAIRN_LEVEL_NONE, PACK_A, 1, (size_t)40 * BLOCK,
+                               (size_t)4 * BLOCK, &error);
+    int small = helper_upload(f->backend, CAIRN_LEVEL_NONE, PACK_B, 1, LEN, BLOCK, &error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(status, CAIRN_IO);
+    assert_int_equal(error.os_errno, EFBIG);
+    assert_int_equal(small, CAIRN_OK);
+    assert_int_equal(helper_holds(f->backend, PACK_A, 1, LEN), 0);
+    assert_int_equal(helper_holds(f->backend, PACK_B, 1, LEN), 1);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
 int main(void)
@@ -884,6 +913,7 @@ int main(void)
         TEST(test_rename_without_replacing_refused),
         TEST(test_rename_with_a_lost_answer),
         TEST(test_full_disk),
+        TEST(test_write_that_fails_under_way),
     };
     return cmocka_run_group_tests_name("local", tests, NULL, NULL);
 }

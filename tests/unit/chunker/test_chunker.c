@@ -201,6 +201,26 @@ static void test_every_period(void **state)
     free(data);
 }
 
+/* Chunks large enough that repetition is noticed and skipped, and flaws that must not be. */
+static void test_long_repeats(void **state)
+{
+    const size_t len = 300000;
+    uint8_t *data = malloc(len);
+
+    (void)state;
+    assert_non_null(data);
+    for (size_t period = 1; period <= 20000; period += 1 + period * 2 / 7) {
+        struct cairn_chunker_params params = params_of(65536, (uint8_t)period);
+
+        for (size_t flaw = 60000; flaw < len; flaw += 29989) {
+            data_fill_period(data, len, period, period + 1);
+            data_fill(data + flaw, 200, 0, flaw);
+            compare_all(&params, data, len);
+        }
+    }
+    free(data);
+}
+
 static void test_large(void **state)
 {
     const size_t len = 12u << 20;
@@ -266,6 +286,29 @@ static void test_every_split(void **state)
             cairn_chunker_free(c);
         }
     free(data);
+}
+
+/* A buffer that ends just behind a candidate: the hint must carry that the next is not yet free. */
+static void test_split_behind_candidates(void **state)
+{
+    uint8_t data[5000];
+
+    (void)state;
+    for (uint8_t seed = 0; seed < 200; seed++) {
+        struct cairn_chunker_params params = params_of(1024, seed);
+        struct cairn_chunker_handle *c = make(&params, CAIRN_CHUNKER_AUTO);
+        size_t want;
+
+        data_fill(data, sizeof data, 0, seed);
+        want = cairn_chunker_next(c, data, sizeof data, true);
+        for (size_t split = 256; split < want; split++) {
+            size_t scanned = 0;
+
+            assert_int_equal(cairn_chunker_next_resume(c, data, split, false, &scanned), 0);
+            assert_int_equal(cairn_chunker_next_resume(c, data, sizeof data, true, &scanned), want);
+        }
+        cairn_chunker_free(c);
+    }
 }
 
 static void test_fixed(void **state)
@@ -462,8 +505,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_model),
         cmocka_unit_test(test_every_period),
+        cmocka_unit_test(test_long_repeats),
         cmocka_unit_test(test_large),
         cmocka_unit_test(test_every_split),
+        cmocka_unit_test(test_split_behind_candidates),
         cmocka_unit_test(test_fixed),
         cmocka_unit_test(test_short_ends),
         cmocka_unit_test(test_parameters),
