@@ -164,11 +164,12 @@ static int run(struct cli *cli, void *given, const struct cli_args *args)
     else if (!cli->quiet)
         print_text(&result, o->dry_run);
     if (result.problems > 0)
-        return cli_report_exit(cli, CLI_EXIT_PARTIAL,
-                               "%llu items could not be read as they should; each is named above, "
-                               "everything else was %s",
-                               (unsigned long long)result.problems,
-                               o->dry_run ? "looked at" : "saved");
+        return cli_report_exit(
+            cli, CLI_EXIT_PARTIAL,
+            "%llu item%s could not be read as expected (named above); everything else "
+            "was %s",
+            (unsigned long long)result.problems, result.problems == 1 ? "" : "s",
+            o->dry_run ? "looked at" : "saved");
     return CLI_EXIT_DONE;
 }
 

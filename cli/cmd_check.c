@@ -85,8 +85,8 @@ static int run(struct cli *cli, void *given, const struct cli_args *args)
         print_text(&result, o->read_data);
     if (result.damaged > 0)
         return cli_report_exit(cli, CLI_EXIT_DAMAGED,
-                               "check found damage in %llu places; each is named above",
-                               (unsigned long long)result.damaged);
+                               "check found damage in %llu place%s (named above)",
+                               (unsigned long long)result.damaged, result.damaged == 1 ? "" : "s");
     return CLI_EXIT_DONE;
 }
 

@@ -95,10 +95,11 @@ static int restore(struct cli *cli, const struct restore_options *o, const struc
     else if (!cli->quiet)
         print_text(&result, id, o);
     if (result.problems > 0)
-        return cli_report_exit(cli, CLI_EXIT_PARTIAL,
-                               "%llu items could not be restored as they were; each is named "
-                               "above, everything else was restored",
-                               (unsigned long long)result.problems);
+        return cli_report_exit(
+            cli, CLI_EXIT_PARTIAL,
+            "%llu item%s could not be restored exactly (named above); everything "
+            "else was",
+            (unsigned long long)result.problems, result.problems == 1 ? "" : "s");
     return CLI_EXIT_DONE;
 }
 

@@ -8,7 +8,7 @@
 #include "cli.h"
 #include "format.h"
 
-#define DUMP_FLAGS (JSON_COMPACT | JSON_PRESERVE_ORDER)
+#define DUMP_FLAGS (JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(10))
 
 json_t *cli_json_object(const char *message_type)
 {

@@ -2,7 +2,6 @@
  *
  * cairn [GLOBAL OPTIONS] COMMAND [OPTIONS] [ARGUMENTS]: finds the command and runs it.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,14 +36,12 @@ static int run(struct cli *cli, int argc, char *const *argv)
 {
     const struct cli_command *command = cli->command;
     struct cairn_error err = {0};
-    char what[64];
     int used, code, status = CAIRN_OK;
-    (void)snprintf(what, sizeof(what), "cairn %s", command->name);
     void *options = calloc(1, command->options_size + 1);
     struct cli_parser parser = {
         .sets = {{cli_global_options, cli}, {command->options, options}},
         .later = command->later,
-        .what = what,
+        .what = command->name,
         .args = calloc((size_t)argc + 1, sizeof(char *)),
     };
     if (options == NULL || parser.args == NULL)
@@ -78,8 +75,10 @@ out:
 static int dispatch(struct cli *cli, int argc, char *const *argv)
 {
     struct cairn_error err = {0};
-    struct cli_parser parser = {
-        .sets = {{cli_global_options, cli}}, .what = "cairn", .stop_at_argument = true};
+    struct cli_parser parser = {.sets = {{cli_global_options, cli}},
+                                .what = "cairn",
+                                .is_global = true,
+                                .stop_at_argument = true};
     int used = 0;
     if (cli_parse(&parser, argc, argv, &used, &err) != CAIRN_OK)
         return cli_report(cli, &err);

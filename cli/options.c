@@ -107,8 +107,9 @@ static int unknown(const struct cursor *c, const char *name, struct cairn_error 
     if (close)
         return cairn_error_set(err, CAIRN_MISUSE, 0, "%s has no option %s; did you mean --%s?",
                                p->what, c->shown, close);
-    return cairn_error_set(err, CAIRN_MISUSE, 0, "%s has no option %s; see `%s --help`", p->what,
-                           c->shown, p->what);
+    return cairn_error_set(err, CAIRN_MISUSE, 0, "%s has no option %s; see `cairn %s%shelp`",
+                           p->what, c->shown, p->is_global ? "" : p->what,
+                           p->is_global ? "" : " --");
 }
 
 /* Stores one option; value is NULL where it takes none. */

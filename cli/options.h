@@ -47,7 +47,8 @@ struct cli_option_set {
 struct cli_parser {
     struct cli_option_set sets[2]; /* the second may be empty */
     const char *const *later;      /* options of other versions, or NULL */
-    const char *what;              /* "cairn backup", for messages */
+    const char *what;              /* the command's name, or "cairn" */
+    bool is_global;                /* it is "cairn" */
     bool stop_at_argument;         /* leave the first argument and what follows it */
     const char **args;             /* room for argc pointers: arguments that are no options */
     size_t arg_count;

@@ -47,8 +47,8 @@ static const struct foreign foreign_words[] = {
     {"passwd", "key", NULL},
     {"info", "stats", NULL},
     {"create", NULL, "`cairn init` makes a repository, `cairn backup` a snapshot"},
-    {"unlock", NULL, "cairn has no locks to remove: nothing of it waits for a lock"},
-    {"break-lock", NULL, "cairn has no locks to remove: nothing of it waits for a lock"},
+    {"unlock", NULL, "cairn has no locks to remove"},
+    {"break-lock", NULL, "cairn has no locks to remove"},
     {"sync", NULL, "what a backup promises when it says done is set by --sync-level"},
     {NULL, NULL, NULL},
 };

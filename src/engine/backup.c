@@ -338,7 +338,7 @@ static void report_stages(const struct backup *b)
     if (b->options->event == NULL)
         return;
     for (size_t i = 0; i < b->worker_count; i++) {
-        char name[48];
+        char name[96];
         (void)snprintf(name, sizeof(name),
                        "worker %zu: read, chunk, hash, compress, encrypt, write", i + 1);
         const struct cairn_event event = {.type = CAIRN_EVENT_STAGE,

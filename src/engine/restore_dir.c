@@ -65,39 +65,36 @@ static void finish(struct cairn_restore *r, struct cairn_fetcher *fetcher,
     cairn_restore_loss_report(r, &loss, &dir->meta, dir, NULL, dir->number);
 }
 
-/* Gives up a pin. fd is read before: once pins is 0 the walker may put another one there. */
-static void release_pin(struct cairn_restore *r, struct cairn_fetcher *fetcher,
-                        struct cairn_restore_dir *dir)
+/* Gives up a pin. fd is read before: once no pin is left the walker may put another one there. The
+ * flag comes with the count, so that exactly one caller sees the end. */
+void cairn_restore_dir_unpin(struct cairn_restore *r, struct cairn_fetcher *fetcher,
+                             struct cairn_restore_dir *dir)
 {
     int fd = dir->fd;
-    bool walked = dir->walked;
-    if (atomic_fetch_sub(&dir->pins, 1) != 1)
+    int before = atomic_fetch_sub(&dir->pins, 1);
+    if ((before & ~CAIRN_RESTORE_DIR_WALKED) != 1)
         return;
-    /* The walker sets walked only while it holds a pin, so the last pin sees its final value; a
-     * worker that read it too early reads it again here, when nobody changes it any more. */
-    walked = walked || dir->walked;
-    if (walked)
+    if (before & CAIRN_RESTORE_DIR_WALKED)
         finish(r, fetcher, dir, fd);
     (void)cairn_io_close(fd);
 }
 
-void cairn_restore_dir_unpin(struct cairn_restore *r, struct cairn_fetcher *fetcher,
-                             struct cairn_restore_dir *dir)
+void cairn_restore_dir_end(struct cairn_restore *r, struct cairn_restore_dir *dir)
 {
-    release_pin(r, fetcher, dir);
+    atomic_fetch_or(&dir->pins, CAIRN_RESTORE_DIR_WALKED);
+    cairn_restore_dir_leave(r, dir);
+    cairn_restore_dir_unref(dir);
 }
 
 void cairn_restore_dir_leave(struct cairn_restore *r, struct cairn_restore_dir *dir)
 {
     dir->in_window = false;
-    release_pin(r, r->fetcher, dir);
+    cairn_restore_dir_unpin(r, r->fetcher, dir);
 }
 
-int cairn_restore_dir_return(struct cairn_restore *r, struct cairn_restore_dir *dir, int below_fd,
-                             struct cairn_error *err)
+int cairn_restore_dir_return(struct cairn_restore_dir *dir, int below_fd, struct cairn_error *err)
 {
     struct stat st;
-    (void)r;
     int pins = atomic_load(&dir->pins);
     while (pins > 0 && !atomic_compare_exchange_weak(&dir->pins, &pins, pins + 1))
         ;
@@ -157,6 +154,7 @@ int cairn_restore_dir_make(struct cairn_restore *r, struct cairn_restore_dir *pa
     dir->gives_own_ids = st.st_uid == r->uid && st.st_gid == r->gid;
     dir->in_window = true;
     atomic_store(&dir->pins, 1);
+    atomic_fetch_add(&r->dirs_done, 1);
     *out = dir;
     return CAIRN_OK;
 }

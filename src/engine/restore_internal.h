@@ -73,13 +73,15 @@ struct cairn_restore_loss {
     char what[400];
 };
 
+/* Set in pins when the walk of a directory has ended. */
+#define CAIRN_RESTORE_DIR_WALKED 0x40000000
+
 /* A directory of the target. pins: who needs fd (the walker while the directory is in its window,
  * and each pending entry); refs: who needs the memory (also directories below). fd changes only by
  * the walker and only while pins is 0, and is closed by whoever drops the last pin. */
 struct cairn_restore_dir {
     atomic_int refs, pins;
     int fd;
-    bool walked;          /* set before the walker drops its last pin */
     bool in_window;       /* walker only: it holds a pin */
     bool gives_own_ids;   /* files made here belong to this process's effective ids */
     bool has_default_acl; /* files made here get an ACL that is not theirs */
@@ -116,7 +118,7 @@ struct cairn_restore_file {
 struct cairn_restore_link {
     struct cairn_restore_dir *dir;
     uint64_t number, group, size;
-    size_t name_len;
+    bool is_file;
     char *name;
 };
 
@@ -179,8 +181,10 @@ enum cairn_restore_stage {
 
 /* Flags of a hard-linked file, which can be set only when no more links are made. */
 struct cairn_restore_late_flags {
-    uint64_t group;
-    uint32_t flags;
+    struct cairn_restore_dir *dir; /* and name: of the first name; dir is a reference */
+    char *name;
+    uint64_t group, number;
+    struct cairn_restore_meta meta;
 };
 
 struct cairn_restore_level {
@@ -314,8 +318,10 @@ void cairn_restore_dir_unref(struct cairn_restore_dir *dir);
 
 /* The walker leaves a directory's window, or comes back to it from one below. IO: it was moved. */
 void cairn_restore_dir_leave(struct cairn_restore *r, struct cairn_restore_dir *dir);
-int cairn_restore_dir_return(struct cairn_restore *r, struct cairn_restore_dir *dir, int below_fd,
-                             struct cairn_error *err);
+int cairn_restore_dir_return(struct cairn_restore_dir *dir, int below_fd, struct cairn_error *err);
+
+/* The walk of a directory has ended: gives up the walker's pin and reference. */
+void cairn_restore_dir_end(struct cairn_restore *r, struct cairn_restore_dir *dir);
 
 /* ---- restore_walk.c, restore_node.c -------------------------------------------------------- */
 
@@ -381,12 +387,11 @@ int cairn_restore_links_is_first(struct cairn_restore *r, uint64_t group, bool *
 int cairn_restore_links_keep(struct cairn_restore *r, int fd, uint64_t group);
 
 /* Makes a further name. Calling thread. */
-void cairn_restore_links_make(struct cairn_restore *r, struct cairn_restore_dir *dir,
-                              const char *name, uint64_t number, uint64_t group, bool is_file,
-                              uint64_t size);
+void cairn_restore_links_make(struct cairn_restore *r, const struct cairn_restore_link *link);
 
 /* Flags to be set when all links are made. NO_MEMORY. Any thread. */
-int cairn_restore_links_flags_later(struct cairn_restore *r, uint64_t group, uint32_t flags);
+int cairn_restore_links_flags_later(struct cairn_restore *r, const struct cairn_restore_file *file,
+                                    struct cairn_error *err);
 
 /* Sets late flags and removes what was kept. */
 void cairn_restore_links_end(struct cairn_restore *r);

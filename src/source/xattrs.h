@@ -48,8 +48,8 @@ void cairn_xattrs_release(struct cairn_xattrs *xattrs);
 int cairn_xattrs_read(int fd, struct cairn_xattrs *xattrs, struct cairn_error *err);
 
 /* As cairn_xattrs_read for name in the directory open at dir, itself and never what it points to,
- * without opening it. Needs /proc; where there is none: is_lossy with ENOENT. One system call for a
- * file without attributes. */
+ * without opening it. Needs /proc; where there is none: is_lossy with ENOENT. LIMIT: the name has
+ * more than 4095 bytes. One system call for a file without attributes. */
 int cairn_xattrs_read_at(int dir, const char *name, struct cairn_xattrs *xattrs,
                          struct cairn_error *err);
 

@@ -38,7 +38,8 @@ enum cairn_log_tag {
     CAIRN_LOG_ATTRIBUTES = 12,
     CAIRN_LOG_PACK_LEVEL = 13,
     CAIRN_LOG_BOOT = 14,
-    CAIRN_LOG_WEAK_PACK = 15
+    CAIRN_LOG_WEAK_PACK = 15,
+    CAIRN_LOG_LEVEL = 16
 };
 
 /* The parameters of a repository that never change. */
@@ -61,6 +62,7 @@ struct cairn_log_pack {
 struct cairn_log_segment {
     struct cairn_id name;
     uint64_t length;
+    bool is_weak; /* committed at level NONE: a power cut may have taken it */
 };
 
 struct cairn_log_snapshot {
@@ -95,6 +97,7 @@ void cairn_log_put_pack(struct cairn_buf *out, const struct cairn_log_pack *pack
 void cairn_log_put_segment(struct cairn_buf *out, const struct cairn_log_segment *segment);
 void cairn_log_put_id(struct cairn_buf *out, int tag, const struct cairn_id *id);
 void cairn_log_put_bytes(struct cairn_buf *out, int tag, const void *bytes, size_t len);
+void cairn_log_put_level(struct cairn_buf *out, int level);
 void cairn_log_put_pack_level(struct cairn_buf *out, const struct cairn_id *name, int level);
 
 /* Appends the records of a checkpoint that stands for the whole state. */

@@ -53,6 +53,12 @@ void cairn_log_put_segment(struct cairn_buf *out, const struct cairn_log_segment
     cairn_buf_put_u64(out, segment->length);
 }
 
+void cairn_log_put_level(struct cairn_buf *out, int level)
+{
+    const uint8_t value = (uint8_t)level;
+    cairn_log_put_bytes(out, CAIRN_LOG_LEVEL, &value, 1);
+}
+
 void cairn_log_put_pack_level(struct cairn_buf *out, const struct cairn_id *name, int level)
 {
     cairn_buf_put_varint(out, CAIRN_LOG_PACK_LEVEL);
@@ -67,8 +73,10 @@ void cairn_log_put_checkpoint(struct cairn_buf *out, const struct cairn_log_stat
     cairn_log_put_genesis(out, &state->genesis);
     const uint8_t setting[3] = {1, 1, (uint8_t)state->level};
     cairn_log_put_bytes(out, CAIRN_LOG_SETTING, setting, sizeof(setting));
-    for (size_t i = 0; i < state->segment_count; i++)
+    for (size_t i = 0; i < state->segment_count; i++) {
+        cairn_log_put_level(out, state->segments[i].is_weak ? CAIRN_LEVEL_NONE : CAIRN_LEVEL_FILE);
         cairn_log_put_segment(out, &state->segments[i]);
+    }
     for (size_t i = 0; i < state->weak_count; i++)
         put_pack(out, CAIRN_LOG_WEAK_PACK, &state->weak[i]);
     for (size_t i = 0; i < state->condemned_count; i++)

@@ -98,10 +98,10 @@ static void remove_weak(struct cairn_log_state *state, const struct cairn_id *na
     }
 }
 
-static int apply_segment(struct cairn_log_state *state, struct cairn_reader *r,
+static int apply_segment(struct cairn_log_state *state, struct cairn_reader *r, int level,
                          struct cairn_error *err)
 {
-    struct cairn_log_segment segment;
+    struct cairn_log_segment segment = {.is_weak = level == CAIRN_LEVEL_NONE};
     cairn_reader_copy(r, segment.name.bytes, 32);
     segment.length = cairn_reader_u64(r);
     void *moved = room(state->segments, state->segment_count, &state->segment_cap, sizeof(segment));
@@ -248,9 +248,16 @@ static int apply_setting(struct cairn_log_state *state, struct cairn_reader *r,
     return CAIRN_OK;
 }
 
-/* Applies one record. boot: the entry's boot id so far, replaced by a tag 14 record. */
+/* What earlier records of an entry say about the later ones. */
+struct context {
+    uint8_t boot[16];
+    uint8_t level;
+};
+
+/* Applies one record. */
 static int apply_record(struct cairn_log_state *state, uint64_t tag, struct cairn_slice value,
-                        uint8_t boot[16], const struct cairn_keys *keys, struct cairn_error *err)
+                        struct context *context, const struct cairn_keys *keys,
+                        struct cairn_error *err)
 {
     struct cairn_reader r;
     cairn_reader_init(&r, value.data, value.len);
@@ -261,10 +268,10 @@ static int apply_record(struct cairn_log_state *state, uint64_t tag, struct cair
         break;
     case CAIRN_LOG_PACK:
     case CAIRN_LOG_WEAK_PACK:
-        status = apply_pack(state, &r, tag == CAIRN_LOG_WEAK_PACK, boot, err);
+        status = apply_pack(state, &r, tag == CAIRN_LOG_WEAK_PACK, context->boot, err);
         break;
     case CAIRN_LOG_SEGMENT:
-        status = apply_segment(state, &r, err);
+        status = apply_segment(state, &r, context->level, err);
         break;
     case CAIRN_LOG_SNAPSHOT:
         return apply_snapshot(state, value, keys, err);
@@ -281,7 +288,10 @@ static int apply_record(struct cairn_log_state *state, uint64_t tag, struct cair
         status = apply_setting(state, &r, err);
         break;
     case CAIRN_LOG_BOOT:
-        cairn_reader_copy(&r, boot, 16);
+        cairn_reader_copy(&r, context->boot, 16);
+        break;
+    case CAIRN_LOG_LEVEL:
+        context->level = cairn_reader_u8(&r);
         break;
     case CAIRN_LOG_KEY:
         (void)cairn_reader_take(&r, 33);
@@ -319,14 +329,14 @@ int cairn_log_state_apply(struct cairn_log_state *state, const struct cairn_log_
                                (unsigned long long)entry->number);
     if (entry->is_checkpoint)
         cairn_log_state_release(state);
-    uint8_t boot[16] = {0};
+    struct context context = {.level = CAIRN_LEVEL_FILE};
     struct cairn_reader reader;
     uint64_t tag;
     struct cairn_slice value;
     cairn_reader_init(&reader, entry->records.data, entry->records.len);
     int status = CAIRN_OK;
     while (status == CAIRN_OK && cairn_log_record_next(&reader, &tag, &value))
-        status = apply_record(state, tag, value, boot, keys, err);
+        status = apply_record(state, tag, value, &context, keys, err);
     if (status == CAIRN_OK && (reader.failed || !state->has_genesis))
         status = cairn_error_set(err, CAIRN_CORRUPT, 0, "log entry %llu is malformed",
                                  (unsigned long long)entry->number);

@@ -50,6 +50,7 @@ static int build_records(struct cairn_session *session, int level, const void *m
     uint8_t boot[16];
     cairn_boot_id(boot);
     cairn_log_put_bytes(records, CAIRN_LOG_BOOT, boot, sizeof(boot));
+    cairn_log_put_level(records, level);
     for (size_t i = 0; i < session->written_count; i++) {
         struct cairn_log_pack record = session->written[i];
         if (record.level < level)
@@ -84,7 +85,7 @@ static int commit(struct cairn_session *session, const void *manifest, size_t ma
     if (status == CAIRN_OK && cairn_store_is_cancelled(store))
         status = cairn_error_set(err, CAIRN_CANCELLED, 0, "cancelled");
     if (status == CAIRN_OK)
-        status = cairn_store_append(store, &records, session->level, recheck, session, err);
+        status = cairn_store_append(store, &records, recheck, session, err);
     cairn_buf_release(&records);
     if (status == CAIRN_OK) {
         (void)cairn_pin_write(store, NULL);

@@ -90,7 +90,7 @@ static int create(struct cairn_store *store, const struct cairn_store_options *o
         status = cairn_buf_check(&records, "a log entry", err);
     }
     if (status == CAIRN_OK)
-        status = cairn_store_append(store, &records, CAIRN_LEVEL_FILE, NULL, NULL, err);
+        status = cairn_store_append(store, &records, NULL, NULL, err);
     if (status == CAIRN_OK)
         status = cairn_backend_put(store->backend, "config", config, sizeof(config),
                                    CAIRN_LEVEL_FILE, err);

@@ -44,8 +44,8 @@ int cairn_store_read_log_entry(struct cairn_store *store, uint64_t n, struct cai
 
 /* Appends an entry with these records, retrying with the next number when somebody else was faster:
  * the new entries are applied first and `recheck` (may be NULL) is asked whether the records still
- * hold. level: of the put. */
-int cairn_store_append(struct cairn_store *store, const struct cairn_buf *records, int level,
+ * hold. Durable when it returns. */
+int cairn_store_append(struct cairn_store *store, const struct cairn_buf *records,
                        int (*recheck)(void *ctx, struct cairn_error *err), void *ctx,
                        struct cairn_error *err);
 

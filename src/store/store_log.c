@@ -111,8 +111,9 @@ int cairn_store_load_log(struct cairn_store *store, struct cairn_error *err)
     return status;
 }
 
-/* Seals and puts one entry at log.next and applies it. EXISTS: somebody else wrote it. */
-static int put_entry(struct cairn_store *store, const struct cairn_buf *records, int level,
+/* Seals and puts one entry at log.next and applies it. EXISTS: somebody else wrote it. Entries are
+ * durable at every level: half an entry under its name would be a repository that does not open. */
+static int put_entry(struct cairn_store *store, const struct cairn_buf *records,
                      struct cairn_error *err)
 {
     struct cairn_buf object = CAIRN_BUF_INIT, back = CAIRN_BUF_INIT;
@@ -121,7 +122,8 @@ static int put_entry(struct cairn_store *store, const struct cairn_buf *records,
     cairn_store_log_name(name, store->log.next);
     int status = cairn_log_entry_seal(&keys, &store->log, records, &object, err);
     if (status == CAIRN_OK) {
-        status = cairn_backend_put(store->backend, name, object.data, object.len, level, err);
+        status = cairn_backend_put(store->backend, name, object.data, object.len,
+                                   CAIRN_LEVEL_METADATA, err);
         /* The answer may have been lost on its way: what counts is what is there. */
         if (status == CAIRN_EXISTS &&
             cairn_backend_get(store->backend, name, CAIRN_LOG_ENTRY_BYTES_MAX, &back, NULL) ==
@@ -145,25 +147,25 @@ static int put_entry(struct cairn_store *store, const struct cairn_buf *records,
 
 /* A checkpoint is a service to later readers: that somebody else was faster, or the disk is full,
  * does not concern the commit that was just made. */
-static void put_checkpoint(struct cairn_store *store, int level)
+static void put_checkpoint(struct cairn_store *store)
 {
     if (store->log.next - store->log.checkpoint < CAIRN_LOG_CHECKPOINT_EVERY)
         return;
     struct cairn_buf records = CAIRN_BUF_INIT;
     cairn_log_put_checkpoint(&records, &store->log);
     if (!records.failed)
-        (void)put_entry(store, &records, level, NULL);
+        (void)put_entry(store, &records, NULL);
     cairn_buf_release(&records);
 }
 
-int cairn_store_append(struct cairn_store *store, const struct cairn_buf *records, int level,
+int cairn_store_append(struct cairn_store *store, const struct cairn_buf *records,
                        int (*recheck)(void *ctx, struct cairn_error *err), void *ctx,
                        struct cairn_error *err)
 {
     for (;;) {
         int status = recheck ? recheck(ctx, err) : CAIRN_OK;
         if (status == CAIRN_OK)
-            status = put_entry(store, records, level, err);
+            status = put_entry(store, records, err);
         if (status == CAIRN_OK)
             break;
         if (status != CAIRN_EXISTS)
@@ -172,6 +174,6 @@ int cairn_store_append(struct cairn_store *store, const struct cairn_buf *record
         if (status != CAIRN_OK)
             return status;
     }
-    put_checkpoint(store, level);
+    put_checkpoint(store);
     return CAIRN_OK;
 }

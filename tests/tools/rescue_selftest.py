@@ -94,6 +94,13 @@ class Blake3Test(unittest.TestCase):
             return struct.pack("<8I", *rescue._compress(state.key, words, 0, 0, 64, flags, 0xFFFFFFFF, rescue._IV[:4]))
         return tree(data, 0, True)
 
+    def test_large_counters(self):
+        data, first = self.data(3072), (5 << 32) - 2
+        state = rescue._pure_hasher()
+        alone = b"".join(state._last_chunk(data[i * 1024:i * 1024 + 1024], first + i, False) for i in range(3))
+        self.assertEqual(rescue._compress_lanes(data, 16, state.key, 0, rescue._START, rescue._END, first), alone)
+        self.assertEqual(len({state._last_chunk(b"", n, False) for n in (0, 1 << 31, 1 << 32, 1 << 33)}), 4)
+
     def test_native_agrees_with_pure(self):
         for mode in ({}, {"key": self.KEY}, {"context": self.CONTEXT}):
             for size in (0, 1, 1024, 1025, 70000):
@@ -480,6 +487,25 @@ class RepositoryTest(unittest.TestCase):
         self.assertEqual(self.run_rescue("check")[0], 4)
         self.assertEqual(os.listdir(os.path.dirname(target)), ["b"])
         os.chmod(os.path.join(target, "dir"), 0o755)
+
+    def test_directory_out_of_order(self):
+        write_repository(self.repo, 1, blob(b"\6" + blob(b"fifp") + attributes(0o644)))
+        status, _, err = self.run_rescue("check")
+        self.assertEqual(status, 4)
+        self.assertIn("out of order", err)
+
+    def test_padding(self):
+        write_repository(self.repo, 1)
+        folder = os.path.join(self.repo, "packs")
+        path = next(os.path.join(d, f) for d, _, fs in os.walk(folder) for f in fs)
+        with open(path, "r+b") as f:
+            data = f.read()
+            f.seek(data.index(bytes(64), 128) + 32)
+            f.write(b"x")
+        status, _, err = self.run_rescue("check")
+        self.assertEqual(status, 4)
+        self.assertIn("its BLAKE3 is not its name", err)
+        self.assertIn("the padding is not zero", err)
 
     def test_refuses_a_filled_target(self):
         write_repository(self.repo, 1)
