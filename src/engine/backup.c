@@ -27,21 +27,41 @@ static void walk_problem(void *ctx, const char *path, size_t path_len, int os_er
     cairn_backup_report_problem(ctx, path, path_len, os_errno, message);
 }
 
-/* Consumes items from the head of the window: while they are ready, and beyond that until at most
- * `leave` are left. */
-static int drain(struct backup *b, size_t leave, struct cairn_error *err)
+/* Waits until an item is ready, or something failed. */
+static void await(struct backup *b, struct item *item)
+{
+    if (atomic_load(&item->pending) == 0)
+        return;
+    (void)pthread_mutex_lock(&b->lock);
+    atomic_store(&b->awaited, item);
+    while (atomic_load(&item->pending) > 0 && !atomic_load(&b->failed))
+        (void)pthread_cond_wait(&b->ready, &b->lock);
+    atomic_store(&b->awaited, NULL);
+    (void)pthread_mutex_unlock(&b->lock);
+}
+
+/* Consumes items from the head of the window while they are ready. A window of `limit` items or
+ * more is emptied by half first: waiting for its middle is one sleep, waiting for each head would
+ * be many. */
+static int drain(struct backup *b, size_t limit, struct cairn_error *err)
 {
     int status = CAIRN_OK;
+    size_t must = 0;
+    if (b->window_count >= limit) {
+        struct item *middle = b->window_head;
+        must = limit ? b->window_count / 2 : b->window_count;
+        for (size_t i = 1; i < must && middle; i++)
+            middle = middle->next;
+        if (middle)
+            await(b, middle);
+    }
     while (b->window_head && status == CAIRN_OK) {
         struct item *item = b->window_head;
-        if (atomic_load(&item->pending) > 0) {
-            if (b->window_count <= leave)
-                break;
-            (void)pthread_mutex_lock(&b->lock);
-            while (atomic_load(&item->pending) > 0 && !atomic_load(&b->failed))
-                (void)pthread_cond_wait(&b->ready, &b->lock);
-            (void)pthread_mutex_unlock(&b->lock);
-            cairn_backup_progress(b);
+        if (must > 0) {
+            must--;
+            await(b, item);
+        } else if (atomic_load(&item->pending) > 0) {
+            break;
         }
         if (atomic_load(&b->failed))
             return cairn_error_set(err, b->failure, b->failure_error.os_errno, "%s",
@@ -51,6 +71,7 @@ static int drain(struct backup *b, size_t leave, struct cairn_error *err)
             b->window_tail = NULL;
         b->window_count--;
         status = cairn_backup_assemble(b, item, err);
+        cairn_backup_progress(b);
     }
     return status;
 }

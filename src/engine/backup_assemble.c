@@ -143,9 +143,12 @@ static int take_entry(struct backup *b, struct item *item, struct cairn_error *e
 static void count_directory(struct backup *b, const struct item *item, const struct cairn_id *id)
 {
     struct cairn_backup_result *r = &b->result;
+    bool is_root =
+        b->level_depth == 1; /* it has no entry in the parent to compare its times with */
     if (!item->has_parent_directory)
         r->dirs_new++;
-    else if (item->is_unchanged && memcmp(id, &item->parent_directory, sizeof(*id)) == 0)
+    else if ((item->is_unchanged || is_root) &&
+             memcmp(id, &item->parent_directory, sizeof(*id)) == 0)
         r->dirs_unmodified++;
     else
         r->dirs_changed++;

@@ -172,7 +172,9 @@ struct backup {
 
     pthread_mutex_t lock;
     pthread_cond_t work;  /* a job was queued, or the end */
-    pthread_cond_t ready; /* an item became ready, a buffer was freed, or a failure */
+    pthread_cond_t ready; /* the item that somebody waits for became ready, or a failure */
+    _Atomic(struct item *) awaited; /* by the calling thread */
+    atomic_uint settling;           /* workers that wait for their own item's chunks */
     struct item *jobs_head, *jobs_tail;
     struct chunk_job chunk_jobs[WORKERS_MAX];
     size_t chunk_count;

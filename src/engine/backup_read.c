@@ -55,8 +55,10 @@ static bool is_same_state(const struct cairn_stat *a, const struct cairn_stat *b
 static void settle(struct backup *b, struct item *item)
 {
     (void)pthread_mutex_lock(&b->lock);
+    atomic_fetch_add(&b->settling, 1);
     while (atomic_load(&item->pending) > 1 && !atomic_load(&b->failed))
         (void)pthread_cond_wait(&b->ready, &b->lock);
+    atomic_fetch_sub(&b->settling, 1);
     (void)pthread_mutex_unlock(&b->lock);
 }
 

@@ -22,7 +22,9 @@ void cairn_backup_fail(struct backup *b, int status, const struct cairn_error *e
 
 void cairn_backup_item_done(struct backup *b, struct item *item)
 {
-    if (atomic_fetch_sub(&item->pending, 1) != 1)
+    /* Nobody is woken for an item that nobody waits for: there are tens of thousands a second. */
+    bool is_ready = atomic_fetch_sub(&item->pending, 1) == 1;
+    if (!(is_ready && atomic_load(&b->awaited) == item) && atomic_load(&b->settling) == 0)
         return;
     (void)pthread_mutex_lock(&b->lock);
     (void)pthread_cond_broadcast(&b->ready);

@@ -145,6 +145,7 @@ void cairn_restore_batches_release(struct cairn_restore *r)
         cairn_free(b->held);
         cairn_free(b->links);
         cairn_free(b->tasks);
+        *b = (struct cairn_restore_batch){0};
     }
 }
 
@@ -192,7 +193,7 @@ static void count_dir(struct cairn_restore_batch *b, struct cairn_restore_dir *d
 }
 
 static int add_want(struct cairn_restore *r, struct cairn_restore_file *file,
-                    const struct cairn_extent *extent, struct cairn_error *err)
+                    const struct cairn_content_extent *extent, struct cairn_error *err)
 {
     struct cairn_restore_batch *b = current(r);
     if (b->want_count >= CAIRN_RESTORE_BATCH_WANTS || b->bytes >= CAIRN_RESTORE_BATCH_BYTES) {
@@ -218,7 +219,7 @@ static int add_want(struct cairn_restore *r, struct cairn_restore_file *file,
 static int add_content(struct cairn_restore *r, struct cairn_restore_file *file,
                        const struct cairn_entry *entry, struct cairn_error *err)
 {
-    struct cairn_extent extent;
+    struct cairn_content_extent extent;
     struct cairn_error why;
     bool done = false;
     int status = cairn_content_reader_init(&r->content, r->fetcher, entry, &why);
@@ -232,8 +233,10 @@ static int add_content(struct cairn_restore *r, struct cairn_restore_file *file,
         /* One chunk: the want itself is what is pending. */
         file->is_whole = extent.at == 0 && extent.len == entry->size;
         int added = add_want(r, file, &extent, err);
-        if (added != CAIRN_OK)
+        if (added != CAIRN_OK) {
+            file->is_whole = false; /* no want stands for it, so the hold has to */
             return added;
+        }
     }
     if (status == CAIRN_NO_MEMORY) {
         if (err)

@@ -159,6 +159,34 @@ int cairn_restore_dir_make(struct cairn_restore *r, struct cairn_restore_dir *pa
     return CAIRN_OK;
 }
 
+int cairn_restore_dir_reopen(struct cairn_restore *r, struct cairn_restore_dir *parent,
+                             const struct cairn_entry *entry, uint64_t number,
+                             struct cairn_restore_dir **out, struct cairn_error *err)
+{
+    struct stat st;
+    *out = NULL;
+    if (cairn_restore_set_has(&r->lost, number))
+        return CAIRN_OK;
+    struct cairn_restore_dir *dir = new_dir(parent, entry, number);
+    if (dir == NULL)
+        return cairn_error_no_memory(err, "a directory");
+    dir->apply = false;
+    dir->fd = cairn_io_open(parent->fd, dir->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (dir->fd < 0 || cairn_io()->fstat(dir->fd, &st) != 0) {
+        cairn_restore_problem(r, parent, dir->name, number, false, errno, "cannot be read back");
+        if (dir->fd >= 0)
+            (void)cairn_io_close(dir->fd);
+        cairn_restore_dir_unref(dir);
+        return CAIRN_OK;
+    }
+    dir->dev = st.st_dev;
+    dir->ino = st.st_ino;
+    dir->in_window = true;
+    atomic_store(&dir->pins, 1);
+    *out = dir;
+    return CAIRN_OK;
+}
+
 int cairn_restore_dir_target(struct cairn_restore *r, const struct cairn_entry *entry,
                              struct cairn_restore_dir **out, struct cairn_error *err)
 {

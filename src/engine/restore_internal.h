@@ -206,6 +206,8 @@ struct cairn_restore {
     struct cairn_content_reader content;
     struct cairn_restore_level *levels;
     size_t depth, level_cap;
+    bool is_verifying; /* the second walk: nothing is written */
+    struct cairn_buf verify_buf;
     uint64_t number;
     struct cairn_restore_batch batches[2];
     uint64_t batch_number;
@@ -304,6 +306,11 @@ int cairn_restore_dir_make(struct cairn_restore *r, struct cairn_restore_dir *pa
                            const struct cairn_entry *entry, uint64_t number,
                            struct cairn_restore_dir **out, struct cairn_error *err);
 
+/* Opens what cairn_restore_dir_make made, for the second walk. */
+int cairn_restore_dir_reopen(struct cairn_restore *r, struct cairn_restore_dir *parent,
+                             const struct cairn_entry *entry, uint64_t number,
+                             struct cairn_restore_dir **out, struct cairn_error *err);
+
 /* The target itself; entry: whose attributes it gets at the end, or NULL. */
 int cairn_restore_dir_target(struct cairn_restore *r, const struct cairn_entry *entry,
                              struct cairn_restore_dir **out, struct cairn_error *err);
@@ -398,8 +405,13 @@ void cairn_restore_links_end(struct cairn_restore *r);
 
 /* ---- restore_verify.c ----------------------------------------------------------------------- */
 
-/* Reads every regular file below dir_fd back and compares; differences are problems. */
+/* Walks again and reads every regular file back; differences are problems. */
 int cairn_restore_verify(struct cairn_restore *r, const struct cairn_entry *top,
                          struct cairn_error *err);
+
+/* Compares one entry of the second walk. */
+int cairn_restore_verify_entry(struct cairn_restore *r, struct cairn_restore_dir *dir,
+                               const struct cairn_entry *entry, uint64_t number,
+                               struct cairn_error *err);
 
 #endif

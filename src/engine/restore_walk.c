@@ -33,8 +33,9 @@ static int enter(struct cairn_restore *r, const struct cairn_id *directory,
         return status;
     }
     if (status != CAIRN_OK) {
-        cairn_restore_problem(r, dir, NULL, dir->number, false, why.os_errno,
-                              "its entries cannot be read: %s", why.message);
+        if (!r->is_verifying) /* else it was reported by the first walk */
+            cairn_restore_problem(r, dir, NULL, dir->number, false, why.os_errno,
+                                  "its entries cannot be read: %s", why.message);
         cairn_restore_dir_end(r, dir);
         return CAIRN_OK;
     }
@@ -65,6 +66,8 @@ int cairn_restore_entry(struct cairn_restore *r, struct cairn_restore_dir *dir,
                         const struct cairn_entry *entry, struct cairn_error *err)
 {
     uint64_t number = ++r->number;
+    if (r->is_verifying)
+        return cairn_restore_verify_entry(r, dir, entry, number, err);
     if (entry->hardlink_group != 0) {
         bool is_first;
         int status = cairn_restore_links_is_first(r, entry->hardlink_group, &is_first, err);
@@ -92,18 +95,24 @@ static int step(struct cairn_restore *r, struct cairn_error *err)
         return status;
     }
     if (status != CAIRN_OK) {
-        cairn_restore_problem(r, level->dir, NULL, level->dir->number, false, why.os_errno,
-                              "some of its entries cannot be read: %s", why.message);
+        if (!r->is_verifying)
+            cairn_restore_problem(r, level->dir, NULL, level->dir->number, false, why.os_errno,
+                                  "some of its entries cannot be read: %s", why.message);
         done = true;
     }
     if (done)
         return leave(r, err);
     if (entry.type != CAIRN_ENTRY_DIRECTORY)
         return cairn_restore_entry(r, level->dir, &entry, err);
-    status = cairn_restore_dir_make(r, level->dir, &entry, ++r->number, &below, err);
+    uint64_t number = ++r->number;
+    if (r->is_verifying)
+        status = cairn_restore_dir_reopen(r, level->dir, &entry, number, &below, err);
+    else
+        status = cairn_restore_dir_make(r, level->dir, &entry, number, &below, err);
     if (status != CAIRN_OK || below == NULL)
         return status;
-    cairn_restore_item(r, below, NULL);
+    if (!r->is_verifying)
+        cairn_restore_item(r, below, NULL);
     return enter(r, &entry.directory, below, err);
 }
 
@@ -133,4 +142,5 @@ void cairn_restore_walk_release(struct cairn_restore *r)
         cairn_tree_reader_release(&r->levels[i].reader);
     cairn_free(r->levels);
     cairn_content_reader_release(&r->content);
+    cairn_buf_release(&r->verify_buf);
 }

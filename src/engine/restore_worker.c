@@ -95,20 +95,25 @@ static void restore_frame(struct worker *w, struct cairn_restore_want *const *wa
 }
 
 /* Reads the frames of a task at once. NULL: that failed. */
-static const uint8_t *read_frames(struct worker *w, const struct cairn_restore_want *first,
-                                  const struct cairn_restore_want *last)
+static const uint8_t *read_frames(struct worker *w, struct cairn_restore_want *const *wants,
+                                  size_t count)
 {
     char name[CAIRN_BACKEND_NAME_MAX + 1];
-    const struct cairn_frame *a = &first->location.frame, *b = &last->location.frame;
-    size_t len = (size_t)(b->offset - a->offset) + b->stored_len;
-    if (first->location.pack_len == UINT64_MAX || atomic_load(&w->r->stop))
+    uint64_t start = wants[0]->location.frame.offset, end = start;
+    if (wants[0]->location.pack_len == UINT64_MAX || atomic_load(&w->r->stop))
         return NULL;
+    /* Sound frames do not overlap, but nothing here relies on it. */
+    for (size_t i = 0; i < count; i++) {
+        const struct cairn_frame *frame = &wants[i]->location.frame;
+        if ((uint64_t)frame->offset + frame->stored_len > end)
+            end = (uint64_t)frame->offset + frame->stored_len;
+    }
     cairn_buf_clear(&w->stored);
-    if (!cairn_buf_reserve(&w->stored, len))
+    if (!cairn_buf_reserve(&w->stored, (size_t)(end - start)))
         return NULL;
-    cairn_store_pack_name(name, &first->location.pack);
-    if (cairn_backend_get_range(cairn_store_backend(w->r->store), name, a->offset, w->stored.data,
-                                len, NULL) != CAIRN_OK)
+    cairn_store_pack_name(name, &wants[0]->location.pack);
+    if (cairn_backend_get_range(cairn_store_backend(w->r->store), name, start, w->stored.data,
+                                (size_t)(end - start), NULL) != CAIRN_OK)
         return NULL;
     return w->stored.data;
 }
@@ -116,7 +121,7 @@ static const uint8_t *read_frames(struct worker *w, const struct cairn_restore_w
 static void restore_wants(struct worker *w, struct cairn_restore_want *const *wants, size_t count)
 {
     uint64_t since = cairn_clock_monotonic_ns();
-    const uint8_t *stored = read_frames(w, wants[0], wants[count - 1]);
+    const uint8_t *stored = read_frames(w, wants, count);
     spent(w->r, CAIRN_RESTORE_STAGE_READ, &since);
     for (size_t i = 0; i < count;) {
         size_t end = i + 1;

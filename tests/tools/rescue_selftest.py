@@ -183,6 +183,15 @@ class ZstdTest(unittest.TestCase):
         with self.assertRaises(rescue.Damage):
             rescue.zstd_open(self.RAW, 6)
 
+    def test_window(self):
+        for byte, good in ((0x68, True), (0x69, False), (0x70, False)):
+            frame = b"\x28\xb5\x2f\xfd\0" + bytes([byte]) + b"\x29\0\0hello"
+            if good:
+                rescue.zstd_check(frame, 5)
+            else:
+                with self.assertRaises(rescue.Damage):
+                    rescue.zstd_check(frame, 5)
+
 
 def varint(value):
     out = bytearray()
@@ -252,7 +261,7 @@ class Writer:
             os.makedirs(os.path.join(path, folder))
         self.config = self.header(1)
         self.put("config", self.config)
-        self.before, self.number = bytes(32), 0
+        self.before, self.number, self.checkpoint = bytes(32), 0, 0
 
     def header(self, kind):
         self.count += 1
@@ -346,7 +355,7 @@ class Writer:
 
     def log(self, records):
         header, n = self.header(7), self.number
-        plain = struct.pack("<Qq32sQ", n, 1, self.before, 0) + blob(b"selftest") + records
+        plain = struct.pack("<Qq32sQ", n, 1, self.before, self.checkpoint) + blob(b"selftest") + records
         raw = header + self.seal("log", header, 2, n, plain)
         self.put("log/%016x" % n, raw)
         self.before, self.number = rescue.blake3_plain(raw), n + 1
@@ -359,8 +368,9 @@ def attributes(mode, mtime=1000):
 BIG, SMALL = bytes(range(256)) * 400, b"small file" * 20
 
 
-def write_repository(path, aead, hostile=b""):
-    """A repository with one snapshot of every sort of file; returns the snapshot's id."""
+def write_repository(path, aead, hostile=b"", spoil=None):
+    """A repository with one snapshot of every sort of file; returns the snapshot's id.
+    hostile: one more encoded entry; spoil(writer): called before the last log entry."""
     w = Writer(path, aead)
     slots = [] if aead == 255 else [w.slot(2, b"K" * 32)]
     w.log(field(1, rescue.blake3_plain(w.config) + struct.pack("<HHIIIBB6x", 2, 0, 1 << 20, 1 << 18, 1 << 22, 3, 0))
@@ -391,6 +401,8 @@ def write_repository(path, aead, hostile=b""):
     name, length = w.segment()
     w.log(b"".join(field(2, p[0] + struct.pack("<QBB", p[1], p[2], 3)) for p in w.packs)
           + field(3, name + struct.pack("<Q", length)) + field(5, manifest) + field(200, b"skip me"))
+    if spoil:
+        spoil(w)
     w.log(field(14, bytes(16)))
     return rescue.blake3_keyed(w.purpose("snapshot id"), manifest).hex()
 
@@ -493,6 +505,70 @@ class RepositoryTest(unittest.TestCase):
         status, _, err = self.run_rescue("check")
         self.assertEqual(status, 4)
         self.assertIn("out of order", err)
+
+    def test_another_number_of_entries(self):
+        more = b"".join(blob(b"\6" + blob(n) + attributes(0o644)) for n in (b"x", b"y"))
+        write_repository(self.repo, 1, more)
+        self.assertIn("another number of entries", self.run_rescue("check")[2])
+
+    def test_log_chain(self):
+        def forked(w):
+            w.before = bytes(32)
+
+        def wrong_checkpoint(w):
+            w.checkpoint = 1
+        for spoil, text in (forked, "does not follow"), (wrong_checkpoint, "names the wrong checkpoint"):
+            shutil.rmtree(self.repo, ignore_errors=True)
+            write_repository(self.repo, 1, spoil=spoil)
+            for command in (["check"], ["snapshots"]):
+                status, _, err = self.run_rescue(*command)
+                self.assertEqual(status, 4)
+                self.assertIn(text, err)
+
+    def test_checkpoint(self):
+        """A checkpoint replaces the state; one that forgets something is reported."""
+        write_repository(self.repo, 1, spoil=lambda w: w.log(field(10, b"") + field(
+            1, rescue.blake3_plain(w.config) + struct.pack("<HHIIIBB6x", 2, 0, 1 << 20, 1 << 18, 1 << 22, 3, 0)))
+            or setattr(w, "checkpoint", 2))
+        status, _, err = self.run_rescue("check")
+        self.assertEqual(status, 4)
+        self.assertIn("is not the state before it", err)
+
+    def test_kinds_of_chunks_are_apart(self):
+        write_repository(self.repo, 1)
+        repo = rescue.Repository(self.repo)
+        repo.unlock(key=b"K" * 32)
+        repo.load_log()
+        repo.load_index()
+        name = repo.chunk_id(rescue.DATA, BIG)
+        self.assertEqual(repo.chunk(name, rescue.DATA), BIG)
+        repo.verify = False
+        with self.assertRaises(rescue.Damage):
+            repo.chunk(name, rescue.META)
+
+    def test_existing_files_are_left_alone(self):
+        path = os.path.join(self.work, "there")
+        with open(path, "wb") as f:
+            f.write(b"mine")
+        entry = rescue.Entry(b"\1" + blob(b"there") + attributes(0o644) + field(2, b"\0"))
+        fd = os.open(self.work, os.O_RDONLY)
+        try:
+            with self.assertRaises(FileExistsError):
+                rescue.Restorer(None, fd, False).make_file(fd, entry, (b"there",))
+        finally:
+            os.close(fd)
+        with open(path, "rb") as f:
+            self.assertEqual(f.read(), b"mine")
+
+    def test_pack_layout(self):
+        frame, row = rescue.Frame(128, 26, 10, 0), (b"", 0, 0, 10)
+        rescue.check_layout("p", [frame], [row], 154)
+        for table, rows, start in (([frame], [row], 153), ([frame], [row], 154 + 4096), ([frame], [], 154),
+                                   ([frame], [(b"", 0, 0, 9)], 154), ([frame], [(b"", 0, 0, 11)], 154),
+                                   ([frame], [(b"", 0, 1, 9)], 154), ([frame], [row, row], 154), ([], [row], 128),
+                                   ([frame._replace(offset=129)], [row], 155)):
+            with self.assertRaises(rescue.Damage):
+                rescue.check_layout("p", table, rows, start)
 
     def test_padding(self):
         write_repository(self.repo, 1)
