@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.dont_write_bytecode = True
 
@@ -21,9 +20,6 @@ from comparison import conditions, datasets, measure, report, tools  # noqa: E40
 MARKER = ".cairn-compare"
 SCHEMA = "cairn-compare-1"
 DIFFERENCES_KEPT = 10
-# ext4 without a journal will not hand out an inode within a minute of its deletion and searches on
-# for each new file: creating many files soon after deleting many costs ten times as much.
-INODE_REST_SECONDS = 65
 
 
 def say(text):
@@ -107,16 +103,14 @@ def compare_trees(tree, restored):
 class Comparison:
     """One dataset: rounds of operations, the tools interleaved in each."""
 
-    removed_at = float("-inf")
-
-    def __init__(self, dataset, present, run_folder, memory, timeout, must_rest):
+    def __init__(self, dataset, present, run_folder, memory, timeout, keep):
         self.dataset = dataset
         self.tools = present
         self.yardsticks = tools.yardsticks(dataset, run_folder)
         self.folder = run_folder
         self.memory = memory
         self.timeout = timeout
-        self.must_rest = must_rest
+        self.keep = keep
         self.result = {"facts": dataset.facts, "samples": [], "sizes": [], "comparisons": {}}
         self.broken = {}
 
@@ -174,10 +168,9 @@ class Comparison:
         actors = self.tools + [one for one in self.yardsticks if one.operation == operation]
         # Each round begins with the next tool, so that none always follows the same one.
         turn = (number - 1) % len(actors)
-        if operation == "restore" and self.must_rest:
-            time.sleep(max(0.0, Comparison.removed_at + INODE_REST_SECONDS - time.monotonic()))
         for position, actor in enumerate(actors[turn:] + actors[:turn], 1):
-            target = os.path.join(self.folder, "targets", f"{operation}{position}")
+            target = os.path.join(self.folder, "targets",
+                                  f"{self.dataset.name}-{number}-{operation}-{position}")
             os.makedirs(target)
             if isinstance(actor, tools.Yardstick):
                 datasets.warm(self.dataset.flat if operation == "first" else self.dataset.tree)
@@ -201,22 +194,34 @@ class Comparison:
         for operation in ("first", "again", "check", "restore"):
             self.run_operation(number, operation)
         self.run_opening(number)
-        # Only now: what is deleted between two restores would slow the second one.
-        shutil.rmtree(os.path.join(self.folder, "targets"))
+        # Not earlier: what is deleted between two restores can slow the second one.
+        if not self.keep:
+            shutil.rmtree(os.path.join(self.folder, "targets"))
         for tool in self.tools:
             shutil.rmtree(tool.folder, ignore_errors=True)
-        Comparison.removed_at = time.monotonic()
 
 
-def check_space(workdir, names, scale, count):
-    """Refuses a run that would fill the disk: data, and for each tool a repository and a restore."""
-    sizes = [value if isinstance(value, int) and name == "large" else
-             value[1] if isinstance(value, tuple) else value * 32768
-             for name, value in datasets.SCALES[scale].items() if name in names]
-    need = 3 * sum(sizes) + (2 * count + 4) * max(sizes)
+def space_needed(names, scale, count, rounds):
+    """Returns (bytes that a run needs, bytes more that keeping all restored trees needs)."""
+    def size_of(value):
+        if isinstance(value, tuple):
+            return value[1]
+        return value if value > datasets.MIB else value * 32768
+
+    sizes = {name: size_of(datasets.SCALES[scale][name]) for name in names}
+    need = 3 * sum(sizes.values()) + (2 * count + 4) * max(sizes.values())
+    kept = sum(size for name, size in sizes.items() if name != "large")
+    return need, rounds * (count + 2) * kept
+
+
+def check_space(workdir, arguments, count):
+    """Refuses a run that would fill the disk. Returns whether restored trees can all be kept."""
+    need, kept = space_needed(arguments.datasets, arguments.scale, count, arguments.runs)
     space = os.statvfs(workdir)
-    if space.f_bavail * space.f_frsize < need:
+    free = space.f_bavail * space.f_frsize
+    if free < need:
         raise SystemExit(f"compare.py: {workdir} has less than the {need >> 20} MiB that this needs")
+    return free > need + kept
 
 
 def run_all(arguments, workdir):
@@ -224,7 +229,7 @@ def run_all(arguments, workdir):
     shutil.rmtree(run_folder, ignore_errors=True)
     os.mkdir(run_folder)
     present, missing = tools.find_tools(arguments.tools, arguments.cairn, run_folder)
-    check_space(workdir, arguments.datasets, arguments.scale, len(present))
+    has_room = check_space(workdir, arguments, len(present))
     memory = measure.find_memory()
     for tool in present:
         tool.reset()
@@ -239,14 +244,18 @@ def run_all(arguments, workdir):
         "page_cache": "sources and repositories read once before each command",
         "user": "root" if os.geteuid() == 0 else "not root",
     })
-    must_rest = (facts["file_system"] or {}).get("has_journal") is False
-    Comparison.removed_at = time.monotonic()
+    # ext4 without a journal does not hand out an inode for minutes after its deletion and searches
+    # on for each new file: a restore soon after the deletion of many files takes up to ten times
+    # as long. There the restored trees stay until the run has ended.
+    without_journal = (facts["file_system"] or {}).get("has_journal") is False
+    facts["restored_trees"] = "kept until the run has ended" if without_journal and has_room \
+        else "deleted after each round"
     results = {"schema": SCHEMA, "conditions": facts, "datasets": {}}
     for name in arguments.datasets:
         say(f"{name}: preparing data")
         dataset = datasets.prepare(name, arguments.scale, os.path.join(workdir, "data"))
-        comparison = Comparison(dataset, present, run_folder, memory, arguments.timeout,
-                                must_rest)
+        keep = without_journal and has_room and dataset.plain_tar is not None
+        comparison = Comparison(dataset, present, run_folder, memory, arguments.timeout, keep)
         results["datasets"][name] = comparison.result
         for number in range(1, arguments.runs + 1):
             say(f"{name}: round {number} of {arguments.runs}")

@@ -337,7 +337,7 @@ static int finish(struct backup *b, struct cairn_error *err)
     m->dirs = b->result.dirs_new + b->result.dirs_changed + b->result.dirs_unmodified;
     m->others = b->result.others;
     m->bytes = b->result.bytes_processed;
-    m->bytes_added = stats.bytes_new;
+    m->bytes_added = stats.bytes_new + stats.metadata_new - b->changes_new;
     m->problems = b->result.problems;
     cairn_manifest_encode(m, &bytes);
     if (status == CAIRN_OK)
@@ -349,7 +349,7 @@ static int finish(struct backup *b, struct cairn_error *err)
                                       &b->result.level, &stats, err);
     }
     cairn_buf_release(&bytes);
-    b->result.bytes_added = stats.bytes_new;
+    b->result.bytes_added = m->bytes_added;
     b->result.bytes_stored = stats.bytes_stored;
     return status;
 }

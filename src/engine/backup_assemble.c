@@ -165,8 +165,11 @@ static int finish_root(struct backup *b, struct cairn_entry *entry, const struct
     cairn_entry_encode_fields(entry, false, &m->root_fields);
     int status = cairn_buf_check(&m->root_fields, "a snapshot's description", err);
     m->has_changes = true;
+    bool is_new = false;
     if (status == CAIRN_OK)
-        status = cairn_lane_put(b->metadata, node->data, node->len, &m->changes, NULL, err);
+        status = cairn_lane_put(b->metadata, node->data, node->len, &m->changes, &is_new, err);
+    if (is_new)
+        b->changes_new += node->len;
     return status;
 }
 
@@ -183,6 +186,8 @@ static int leave(struct backup *b, struct cairn_error *err)
         status = cairn_backup_entry(b, item, &entry, err);
     if (status != CAIRN_OK)
         return status;
+    b->changes_new += level->changes.stored;
+    level->changes.stored = 0;
     entry.has_directory = true;
     entry.directory = id;
     count_directory(b, item, &id);

@@ -192,6 +192,7 @@ struct backup {
     uint64_t last_event;
     atomic_ulong bytes_done;
     uint64_t files_done;
+    uint64_t changes_new; /* new bytes of the change-detection stream: not the user's data */
 };
 
 /* backup_item.c */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "engine/backup_internal.h"
@@ -44,6 +45,12 @@ void cairn_backup_item_problem(struct item *item, bool is_lost, int os_errno, co
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
+    if (os_errno) {
+        char why[128];
+        size_t len = strlen(text);
+        (void)snprintf(text + len, sizeof(text) - len, ": %s",
+                       strerror_r(os_errno, why, sizeof(why)));
+    }
     item->os_errno = os_errno;
     item->message = cairn_strdup(text);
 }

@@ -50,8 +50,6 @@ static int opening_init(struct opening *o, const struct cairn_repo_options *give
         status = cairn_user_dir(options->cache_dir, "CACHE", &o->cache_dir, err);
     if (status == CAIRN_OK)
         status = cairn_user_dir(options->state_dir, "STATE", &o->state_dir, err);
-    if (status == CAIRN_OK && options->key_file && !is_new)
-        status = cairn_key_file_read(options->key_file, o->key, err);
     if (options->key_file)
         o->credentials.key_file_key = o->key;
     o->credentials.password = options->password;
@@ -84,6 +82,11 @@ int cairn_repo_open(const struct cairn_repo_options *options, struct cairn_repo 
     int status = opening_init(&o, options, false, err);
     if (status == CAIRN_OK)
         status = cairn_local_backend_open(o.location, false, &so.backend, err);
+    /* Only now: that there is no repository is the better answer. */
+    if (status == CAIRN_OK && o.options.key_file)
+        status = cairn_key_file_read(o.options.key_file, o.key, err);
+    if (status != CAIRN_OK)
+        cairn_backend_close(so.backend);
     so.location = o.location;
     so.cache_dir = o.cache_dir;
     so.state_dir = o.state_dir;

@@ -105,7 +105,7 @@ static int open_target(struct cairn_restore *r, struct cairn_error *err)
     if (r->target_fd < 0 || is_empty(r->target_fd, &empty) != 0)
         return cairn_error_set(err, CAIRN_IO, errno, "opening the directory %s", shown);
     if (!empty)
-        return cairn_error_set(err, CAIRN_MISUSE, 0,
+        return cairn_error_set(err, CAIRN_EXISTS, 0,
                                "%s is not empty: name a new or an empty directory", shown);
     if (faccessat(r->target_fd, ".", W_OK | X_OK, AT_EACCESS) != 0)
         return cairn_error_set(err, CAIRN_IO, errno, "cannot write to the directory %s", shown);
@@ -138,8 +138,8 @@ static int restore_top(struct cairn_restore *r, const struct top *top, struct ca
 {
     struct cairn_restore_dir *target;
     bool is_dir = top->entry.type == CAIRN_ENTRY_DIRECTORY;
-    int status = cairn_restore_dir_target(r, is_dir && !top->is_all ? &top->entry : NULL, &target,
-                                          err);
+    int status =
+        cairn_restore_dir_target(r, is_dir && !top->is_all ? &top->entry : NULL, &target, err);
     if (status != CAIRN_OK)
         return status;
     /* The target stays open until the kept links are gone, which change its time. */

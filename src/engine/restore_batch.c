@@ -153,8 +153,7 @@ static struct cairn_restore_file *new_file(struct cairn_restore_dir *dir,
                                            const struct cairn_entry *entry, uint64_t number)
 {
     size_t name = entry->name.len, xattrs = entry->xattrs.len, data = entry->inline_data.len;
-    struct cairn_restore_file *file =
-        cairn_alloc_zero(1, sizeof(*file) + name + 1 + xattrs + data);
+    struct cairn_restore_file *file = cairn_alloc_zero(1, sizeof(*file) + name + 1 + xattrs + data);
     if (file == NULL)
         return NULL;
     cairn_restore_meta_from(&file->meta, entry);

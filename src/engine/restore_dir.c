@@ -104,8 +104,7 @@ int cairn_restore_dir_return(struct cairn_restore_dir *dir, int below_fd, struct
             return cairn_error_set(err, CAIRN_IO, errno, "going back to a directory");
         if (cairn_io()->fstat(fd, &st) != 0 || st.st_dev != dir->dev || st.st_ino != dir->ino) {
             (void)cairn_io_close(fd);
-            return cairn_error_set(err, CAIRN_IO, 0,
-                                   "a directory was moved while it was restored");
+            return cairn_error_set(err, CAIRN_IO, 0, "a directory was moved while it was restored");
         }
         dir->fd = fd;
         atomic_store(&dir->pins, 1);

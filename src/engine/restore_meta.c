@@ -163,8 +163,8 @@ static void set_times(int fd, bool is_path, const struct cairn_restore_meta *met
     }
     /* File systems clamp silently what their inodes cannot hold. */
     struct stat st;
-    if ((meta->mtime.sec < 0 || meta->mtime.sec > INT32_MAX) &&
-        cairn_io()->fstat(fd, &st) == 0 && st.st_mtim.tv_sec != meta->mtime.sec)
+    if ((meta->mtime.sec < 0 || meta->mtime.sec > INT32_MAX) && cairn_io()->fstat(fd, &st) == 0 &&
+        st.st_mtim.tv_sec != meta->mtime.sec)
         cairn_restore_loss_add(loss, EOVERFLOW, "time of modification");
 }
 

@@ -46,8 +46,8 @@ static int compare_hole(struct cairn_restore *r, int fd, uint64_t at, uint64_t l
     return 0;
 }
 
-static int compare_extent(struct cairn_restore *r, int fd, const struct cairn_extent *extent,
-                          bool *same)
+static int compare_extent(struct cairn_restore *r, int fd,
+                          const struct cairn_content_extent *extent, bool *same)
 {
     struct cairn_id id;
     if (extent->is_hole)
@@ -62,7 +62,7 @@ static int compare_extent(struct cairn_restore *r, int fd, const struct cairn_ex
 /* Compares the content of an open file of the right size. -1 and errno: it cannot be read. */
 static int compare(struct cairn_restore *r, int fd, const struct cairn_entry *entry, bool *same)
 {
-    struct cairn_extent extent;
+    struct cairn_content_extent extent;
     bool done = false;
     *same = true;
     if (entry->has_inline) {

@@ -34,6 +34,7 @@ struct cairn_changes_builder {
     struct cairn_buf node;
     struct cairn_buf parts; /* ids of parts that were stored because the node grew too large */
     uint64_t device;
+    uint64_t stored; /* bytes of chunks that the repository did not have; survives begin */
 };
 
 void cairn_changes_builder_begin(struct cairn_changes_builder *builder, uint64_t device);

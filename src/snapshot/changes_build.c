@@ -27,11 +27,22 @@ void cairn_changes_builder_release(struct cairn_changes_builder *builder)
     cairn_buf_release(&builder->parts);
 }
 
+/* Stores a node, or a part of one. */
+static int put(struct cairn_changes_builder *builder, struct cairn_lane *lane,
+               const struct cairn_buf *node, struct cairn_id *id, struct cairn_error *err)
+{
+    bool is_new = false;
+    int status = cairn_lane_put(lane, node->data, node->len, id, &is_new, err);
+    if (status == CAIRN_OK && is_new)
+        builder->stored += node->len;
+    return status;
+}
+
 static int store_part(struct cairn_changes_builder *builder, struct cairn_lane *lane,
                       struct cairn_error *err)
 {
     struct cairn_id id;
-    int status = cairn_lane_put(lane, builder->node.data, builder->node.len, &id, NULL, err);
+    int status = put(builder, lane, &builder->node, &id, err);
     if (status != CAIRN_OK)
         return status;
     cairn_buf_put(&builder->parts, id.bytes, 32);
@@ -49,7 +60,7 @@ int cairn_changes_add(struct cairn_changes_builder *builder, struct cairn_lane *
     if (record->device != builder->device)
         flags |= OTHER_DEVICE;
     if (child && child->len > CAIRN_CHANGES_INLINE_BYTES) {
-        int status = cairn_lane_put(lane, child->data, child->len, &id, NULL, err);
+        int status = put(builder, lane, child, &id, err);
         if (status != CAIRN_OK)
             return status;
         flags |= CHILD_CHUNK;

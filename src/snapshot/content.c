@@ -131,8 +131,8 @@ static int descend(struct cairn_content_reader *reader, struct cairn_error *err)
     return cairn_buf_check(list, "a list of chunks", err);
 }
 
-int cairn_content_next(struct cairn_content_reader *reader, struct cairn_content_extent *extent, bool *done,
-                       struct cairn_error *err)
+int cairn_content_next(struct cairn_content_reader *reader, struct cairn_content_extent *extent,
+                       bool *done, struct cairn_error *err)
 {
     for (;;) {
         struct cairn_reader *r = &reader->readers[reader->level];

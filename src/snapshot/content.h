@@ -66,7 +66,7 @@ int cairn_content_reader_init(struct cairn_content_reader *reader, struct cairn_
 void cairn_content_reader_release(struct cairn_content_reader *reader);
 
 /* The next extent. *done: there is none. CORRUPT: lengths do not add up, or malformed. */
-int cairn_content_next(struct cairn_content_reader *reader, struct cairn_content_extent *extent, bool *done,
-                       struct cairn_error *err);
+int cairn_content_next(struct cairn_content_reader *reader, struct cairn_content_extent *extent,
+                       bool *done, struct cairn_error *err);
 
 #endif

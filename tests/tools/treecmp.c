@@ -27,7 +27,6 @@
  *    that descriptor (content through a second open that must give the same inode).
  * 3. Path strings are built for messages only.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

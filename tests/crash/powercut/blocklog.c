@@ -17,7 +17,6 @@
  * IMAGE-FILE exists and has its final size. Stays in the foreground until unmounted.
  */
 #define FUSE_USE_VERSION 31
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse.h>

@@ -29,7 +29,6 @@
  * 2. The real functions are called without the lock held.
  * 3. What still waits when the process exits is synced then (not after _exit or a signal).
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

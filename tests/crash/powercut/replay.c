@@ -26,7 +26,6 @@
  *                                            given a write is not torn below 4096 bytes.
  * Exit status: 0, 1 (verify: they differ), 2 (error).
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

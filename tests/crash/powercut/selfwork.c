@@ -11,7 +11,6 @@
  * The check holds when each mark has its log entry, and each log entry, marked or not, is whole and
  * all its packs are. The last argument of `run` is a mutant that the harness must catch.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -531,6 +531,39 @@ static void test_sessions_begin_beside_adopters(void **state)
     assert_int_equal(helper_count(f->backend, "keys/"), 120);
 }
 
+static struct cairn_io_ops vanishing;
+
+/* Between an adopter's opening of a lock and its taking it, the owner closes for good. */
+static int lock_vanishes(int dir, const char *name, int flags, mode_t mode)
+{
+    int fd = cairn_io_system()->openat(dir, name, flags, mode);
+    if (strcmp(name, "lock") == 0)
+        (void)unlinkat(dir, name, 0);
+    return fd;
+}
+
+static void test_a_lock_without_name_is_no_lock(void **state)
+{
+    struct fixture *f = *state;
+    struct cairn_error error = {0};
+    struct adopter adopter = {.backend = f->backend, .keep = -1};
+    uint8_t *bytes = helper_bytes(1, LEN);
+    bool found = false;
+    plant(f->dir, "00000000000000cc", "lock", "", 0);
+    plant(f->dir, "00000000000000cc", "u1", bytes, LEN);
+    vanishing = *cairn_io_system();
+    vanishing.openat = lock_vanishes;
+    cairn_io_set(&vanishing);
+    assert_ok(cairn_backend_adopt(f->backend, known, &adopter, &found, &error));
+    cairn_io_set(NULL);
+    assert_false(found);
+    assert_int_equal(adopter.offered, 0);
+    assert_ok(cairn_backend_adopt(f->backend, known, &adopter, &found, &error));
+    assert_true(found);
+    assert_int_equal(holds_seed(f->backend, 1), 1);
+    cairn_free(bytes);
+}
+
 /* ---- an upload that somebody else has taken ---- */
 
 /* The path of the only file of that kind in the only session. */
@@ -874,7 +907,7 @@ static void test_write_that_fails_under_way(void **state)
     tight.rlim_max = old.rlim_max;
     (void)signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
-    int status = helper_upload(f->backend, CAIRN_LEVEL_NONE, PACK_A, 1, (size_t)40 * BLOCK,
+    int status = helper_upload(f->backend, CAIRN_LEVEL_NONE, PACK_A, 1, (size_t)8 * BLOCK,
                                (size_t)4 * BLOCK, &error);
     int small = helper_upload(f->backend, CAIRN_LEVEL_NONE, PACK_B, 1, LEN, BLOCK, &error);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
@@ -902,6 +935,7 @@ int main(void)
         TEST(test_unpublished_uploads_stay),
         TEST(test_two_adopters),
         TEST(test_sessions_begin_beside_adopters),
+        TEST(test_a_lock_without_name_is_no_lock),
         TEST(test_wrongly_adopted),
         TEST(test_existing_of_another_size),
         TEST(test_no_link_is_followed),

@@ -395,7 +395,7 @@ static void test_memory_runs_out(void **state)
         struct cairn_walk *walk;
         struct cairn_walk_event event = {.kind = CAIRN_WALK_ENTER};
         struct cairn_walk_options options = {.paths = (const char *const *)&dir, .path_count = 1};
-        cairn_alloc_fail_after(n, n % 2);
+        cairn_alloc_fail_after(n, (int)(n % 2));
         int status = cairn_walk_new(&options, &walk, NULL);
         if (status == CAIRN_OK) {
             while (status == CAIRN_OK && event.kind != CAIRN_WALK_END)
