@@ -202,26 +202,33 @@ class Comparison:
 
 
 def space_needed(names, scale, count, rounds):
-    """Returns (bytes that a run needs, bytes more that keeping all restored trees needs)."""
-    def size_of(value):
-        if isinstance(value, tuple):
-            return value[1]
-        return value if value > datasets.MIB else value * 32768
+    """Returns the bytes that a run needs (without, with all restored trees kept until its end).
 
-    sizes = {name: size_of(datasets.SCALES[scale][name]) for name in names}
-    need = 3 * sum(sizes.values()) + (2 * count + 4) * max(sizes.values())
-    kept = sum(size for name, size in sizes.items() if name != "large")
-    return need, rounds * (count + 2) * kept
+    The large file comes first and is never kept, so the two peaks are not added.
+    """
+    sizes = {}
+    for name in names:
+        value = datasets.SCALES[scale][name]
+        if name == "usr":
+            sizes[name] = value[1] + value[0] * 4096
+        else:
+            sizes[name] = value if name == "large" else value * (20480 if name == "files16k" else 5120)
+    sources = 3 * sum(sizes.values())
+    without = sources + (2 * count + 4) * max(sizes.values())
+    many = [size for name, size in sizes.items() if name != "large"]
+    kept = sources + rounds * (count + 2) * sum(many) + (count + 1) * max(many, default=0)
+    return without, max(without, kept)
 
 
 def check_space(workdir, arguments, count):
     """Refuses a run that would fill the disk. Returns whether restored trees can all be kept."""
-    need, kept = space_needed(arguments.datasets, arguments.scale, count, arguments.runs)
+    without, kept = space_needed(arguments.datasets, arguments.scale, count, arguments.runs)
     space = os.statvfs(workdir)
     free = space.f_bavail * space.f_frsize
-    if free < need:
-        raise SystemExit(f"compare.py: {workdir} has less than the {need >> 20} MiB that this needs")
-    return free > need + kept
+    if free < without:
+        raise SystemExit(f"compare.py: {workdir} has {free >> 20} MiB free; "
+                         f"this needs {without >> 20} MiB")
+    return free > kept
 
 
 def run_all(arguments, workdir):
@@ -251,7 +258,7 @@ def run_all(arguments, workdir):
     facts["restored_trees"] = "kept until the run has ended" if without_journal and has_room \
         else "deleted after each round"
     results = {"schema": SCHEMA, "conditions": facts, "datasets": {}}
-    for name in arguments.datasets:
+    for name in sorted(arguments.datasets, key=datasets.NAMES.index):
         say(f"{name}: preparing data")
         dataset = datasets.prepare(name, arguments.scale, os.path.join(workdir, "data"))
         keep = without_journal and has_room and dataset.plain_tar is not None

@@ -295,7 +295,8 @@ def condition_lines(results):
         f"File system: {disk.get('type')} on {disk.get('source')} ({disk.get('options')}; "
         f"{disk.get('super_options')}), rotational: {disk.get('rotational')}, scheduler: "
         f"{disk.get('scheduler')}"
-        + (", no journal" if disk.get("has_journal") is False else "") + ". Sources, repositories and targets are all on it; restored trees are "
+        + (", no journal" if disk.get("has_journal") is False else "")
+        + ". Sources, repositories and targets are all on it; restored trees are "
         f"{facts['restored_trees']}.",
         "Page cache: " + facts["page_cache"] + ". The file system is written back before each "
         "command; \"sync after\" is what a syncfs takes when the command has ended (what it left "
@@ -375,7 +376,8 @@ def failure_lines(results):
         texts[text] = 1
     if not texts:
         return []
-    return ["## Failed", ""] + [f"- {text}" + (f" ({count} x)" if count > 1 else "") for text, count in texts.items()] + [""]
+    lines = [f"- {text}" + (f" ({count} x)" if count > 1 else "") for text, count in texts.items()]
+    return ["## Failed", ""] + lines + [""]
 
 
 def render(results):

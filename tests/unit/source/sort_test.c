@@ -10,7 +10,7 @@
 struct names {
     char *bytes;
     struct walk_item *items;
-    size_t count, len;
+    size_t count, len, cap;
 };
 
 static const char *base;
@@ -24,9 +24,12 @@ static int compare(const void *a, const void *b)
 static void add(struct names *names, const char *name)
 {
     size_t len = strlen(name) + 1;
-    names->bytes = realloc(names->bytes, names->len + len);
-    names->items = realloc(names->items, (names->count + 1) * sizeof(*names->items));
-    assert_true(names->bytes && names->items);
+    if (names->len + len > names->cap) {
+        names->cap = names->cap * 2 + 4096;
+        names->bytes = realloc(names->bytes, names->cap);
+        names->items = realloc(names->items, names->cap * sizeof(*names->items));
+        assert_true(names->bytes && names->items);
+    }
     memcpy(names->bytes + names->len, name, len);
     names->items[names->count++].at = (uint32_t)names->len;
     names->len += len;
