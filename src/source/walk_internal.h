@@ -183,8 +183,9 @@ struct walk_batch *walk_list_first(struct cairn_walk *walk);
  * by a worker, IDLE. */
 void walk_batch_run(struct cairn_walk *walk, struct walk_batch *batch, struct walk_scratch *scratch,
                     bool is_worker);
-/* Wakes workers if there is something for them. */
-void walk_wake_workers(struct cairn_walk *walk);
+/* Wakes a worker if there is something for it beside the first piece, which the calling thread
+ * takes itself unless it is busy. */
+void walk_wake_workers(struct cairn_walk *walk, bool is_busy);
 void *walk_worker(void *walk);
 
 /* true: the walk is being freed or cancelled. Any thread, without the lock. */

@@ -91,7 +91,7 @@ static int take_batch(struct cairn_walk *walk, struct walk_node *node)
     if (!node->queue)
         node->queue_end = NULL;
     walk->ahead -= batch->count;
-    walk_wake_workers(walk);
+    walk_wake_workers(walk, false);
     (void)pthread_mutex_unlock(&walk->lock);
     node->current = batch;
     node->slot = 0;
@@ -234,6 +234,6 @@ void cairn_walk_skip(struct cairn_walk *walk)
         return;
     (void)pthread_mutex_lock(&walk->lock);
     walk_node_drop_contents(walk, walk->at);
-    walk_wake_workers(walk);
+    walk_wake_workers(walk, false);
     (void)pthread_mutex_unlock(&walk->lock);
 }

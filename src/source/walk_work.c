@@ -37,11 +37,11 @@ struct walk_batch *walk_list_first(struct cairn_walk *walk)
     return batch;
 }
 
-/* One at a time is enough: who is woken wakes the next. The thread that calls goes on with the
- * first piece itself, so one piece wakes nobody. */
-void walk_wake_workers(struct cairn_walk *walk)
+/* One at a time is enough: who is woken wakes the next. */
+void walk_wake_workers(struct cairn_walk *walk, bool is_busy)
 {
-    if (walk->asleep > 0 && walk->idle > 1 && walk->ahead < WALK_AHEAD / 2)
+    size_t own = is_busy ? 0 : 1;
+    if (walk->asleep > 0 && walk->idle > own && walk->ahead < WALK_AHEAD / 2)
         (void)pthread_cond_signal(&walk->work);
 }
 
@@ -119,7 +119,7 @@ void walk_batch_run(struct cairn_walk *walk, struct walk_batch *batch, struct wa
     if (!batch->is_reader) {
         walk->ahead += batch->count;
         split(walk, batch);
-        walk_wake_workers(walk);
+        walk_wake_workers(walk, true);
     }
     (void)pthread_mutex_unlock(&walk->lock);
     int result = 0;
@@ -129,7 +129,7 @@ void walk_batch_run(struct cairn_walk *walk, struct walk_batch *batch, struct wa
         batch->count = node->count < WALK_BATCH ? node->count : WALK_BATCH;
         walk->ahead += batch->count;
         split(walk, batch);
-        walk_wake_workers(walk);
+        walk_wake_workers(walk, true);
         (void)pthread_mutex_unlock(&walk->lock);
     }
     size_t claimed = batch->count;
@@ -145,7 +145,7 @@ void walk_batch_run(struct cairn_walk *walk, struct walk_batch *batch, struct wa
         give_back(walk, batch);
     else
         complete(walk, batch);
-    walk_wake_workers(walk);
+    walk_wake_workers(walk, false);
 }
 
 void *walk_worker(void *arg)
