@@ -92,9 +92,23 @@ static void draw_line(struct cli_events *events, const struct cairn_event *e)
     events->line_drawn = true;
 }
 
+/* The message of a problem with the system's reason behind it, where it is not there yet. */
+static const char *problem_text(const struct cairn_event *e, char *text, size_t cap)
+{
+    char reason[128];
+    const char *message = e->message ? e->message : "";
+    if (e->os_errno == 0)
+        return message;
+    const char *said = strerror_r(e->os_errno, reason, sizeof(reason));
+    if (strstr(message, said))
+        return message;
+    (void)snprintf(text, cap, "%s%s%s", message, *message ? ": " : "", said);
+    return text;
+}
+
 static void text_event(struct cli_events *events, const struct cairn_event *e)
 {
-    char path[2048] = "";
+    char path[2048] = "", text[1200];
     if (e->type == CAIRN_EVENT_PROGRESS) {
         if (events->line_wanted)
             draw_line(events, e);
@@ -109,8 +123,8 @@ static void text_event(struct cli_events *events, const struct cairn_event *e)
         cairn_escape(path, sizeof(path), e->path, strlen(e->path));
     switch (e->type) {
     case CAIRN_EVENT_PROBLEM:
-        (void)fprintf(stderr, "cairn: %s%s%s\n", path, e->path && e->message ? ": " : "",
-                      e->message ? e->message : "");
+        (void)fprintf(stderr, "cairn: %s%s%s\n", path, e->path ? ": " : "",
+                      problem_text(e, text, sizeof(text)));
         break;
     case CAIRN_EVENT_ITEM:
         (void)fprintf(stderr, "%s\n", path);
@@ -145,8 +159,9 @@ static json_t *json_status(const struct cli_events *events, const struct cairn_e
 
 static json_t *json_problem(const struct cli_events *events, const struct cairn_event *e)
 {
+    char text[1200];
     json_t *object = cli_json_object("error"), *error = json_object();
-    cli_json_text(error, "message", e->message);
+    cli_json_text(error, "message", problem_text(e, text, sizeof(text)));
     if (e->os_errno)
         cli_json_number(error, "errno", (uint64_t)e->os_errno);
     cli_json_set(object, "error", error);

@@ -29,6 +29,20 @@ static int fail(struct adopt *adopt, const char *name, int os_errno)
     return STOP;
 }
 
+/* From the first thing that is taken from a dead session on, its objects may stand under final
+ * names without a commit, and its directory may be gone: ours tells the next writer, should this
+ * one die too. */
+static int begin_session(struct adopt *adopt)
+{
+    adopt->status = cairn_local_session_begin(adopt->local, adopt->err);
+    if (adopt->status != CAIRN_OK)
+        return STOP;
+    pthread_mutex_lock(&adopt->local->lock);
+    adopt->local->unpublished = true;
+    pthread_mutex_unlock(&adopt->local->lock);
+    return 0;
+}
+
 /* Syncs a file that is to be kept, gives it its name and syncs that. */
 static int keep(struct adopt *adopt, int dir, const char *temp, const char *name)
 {
@@ -130,7 +144,9 @@ static int visit_session(void *ctx, int tmp, const char *entry, unsigned char ty
     }
     adopt->found = true;
     adopt->session = entry;
-    int status = cairn_local_walk(dir, visit_file, adopt);
+    int status = begin_session(adopt);
+    if (status == 0)
+        status = cairn_local_walk(dir, visit_file, adopt);
     if (status < 0)
         status = fail(adopt, "", errno);
     if (status == 0) {

@@ -42,6 +42,9 @@ enum cairn_log_tag {
     CAIRN_LOG_LEVEL = 16
 };
 
+/* First byte of record 9. */
+enum cairn_slot_change { CAIRN_SLOT_ADDED = 1, CAIRN_SLOT_REMOVED = 2 };
+
 /* The parameters of a repository that never change. */
 struct cairn_genesis {
     struct cairn_id config; /* BLAKE3 of the object config */
@@ -87,6 +90,8 @@ struct cairn_log_state {
     size_t weak_count, weak_cap;
     struct cairn_id *condemned;
     size_t condemned_count, condemned_cap;
+    struct cairn_id *removed_slots; /* key slots that must not be used any more */
+    size_t removed_slot_count, removed_slot_cap;
 };
 
 void cairn_log_state_release(struct cairn_log_state *state);

@@ -19,6 +19,7 @@ void cairn_log_state_release(struct cairn_log_state *state)
     cairn_free(state->segments);
     cairn_free(state->weak);
     cairn_free(state->condemned);
+    cairn_free(state->removed_slots);
     memset(state, 0, sizeof(*state));
 }
 
@@ -202,6 +203,23 @@ static void remove_condemned(struct cairn_log_state *state, const struct cairn_i
     }
 }
 
+static int apply_key(struct cairn_log_state *state, struct cairn_reader *r, struct cairn_error *err)
+{
+    struct cairn_id name;
+    uint8_t change = cairn_reader_u8(r);
+    cairn_reader_copy(r, name.bytes, 32);
+    r->failed |= change != CAIRN_SLOT_ADDED && change != CAIRN_SLOT_REMOVED;
+    if (r->failed || change == CAIRN_SLOT_ADDED)
+        return CAIRN_OK;
+    void *moved = room(state->removed_slots, state->removed_slot_count, &state->removed_slot_cap,
+                       sizeof(name));
+    if (moved == NULL)
+        return out_of_memory(err);
+    state->removed_slots = moved;
+    state->removed_slots[state->removed_slot_count++] = name;
+    return CAIRN_OK;
+}
+
 /* Records whose value begins with an id: reads it. */
 static int apply_by_id(struct cairn_log_state *state, uint64_t tag, struct cairn_reader *r,
                        struct cairn_error *err)
@@ -294,7 +312,7 @@ static int apply_record(struct cairn_log_state *state, uint64_t tag, struct cair
         context->level = cairn_reader_u8(&r);
         break;
     case CAIRN_LOG_KEY:
-        (void)cairn_reader_take(&r, 33);
+        status = apply_key(state, &r, err);
         break;
     case CAIRN_LOG_CHECKPOINT:
         break;

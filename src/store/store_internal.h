@@ -13,7 +13,8 @@ struct cairn_store {
     struct cairn_index index;
     struct cairn_id_set loaded; /* segments whose runs are in the index */
     char *location, *cache_dir, *state_dir;
-    bool read_only; /* unknown read-only-compatible features */
+    struct cairn_id slot; /* the key slot that opened; zero in an unencrypted repository */
+    bool read_only;       /* unknown read-only-compatible features */
     double key_seconds;
     atomic_bool cancelled;
 };

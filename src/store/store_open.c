@@ -43,6 +43,19 @@ int cairn_store_make(const struct cairn_store_options *options, struct cairn_sto
     return CAIRN_OK;
 }
 
+/* A removed slot that somebody put back opens the key, but it is not to be used. */
+static int check_slot(const struct cairn_store *store, struct cairn_error *err)
+{
+    for (size_t i = 0; i < store->log.removed_slot_count; i++) {
+        if (cairn_id_is_equal(&store->log.removed_slots[i], &store->slot))
+            return cairn_error_set(err, CAIRN_AUTH, 0,
+                                   "this key slot of %s was removed and has been put back: use "
+                                   "another password or key file",
+                                   store->location);
+    }
+    return CAIRN_OK;
+}
+
 int cairn_store_open(const struct cairn_store_options *options, struct cairn_store **out,
                      struct cairn_error *err)
 {
@@ -65,6 +78,8 @@ int cairn_store_open(const struct cairn_store_options *options, struct cairn_sto
         status = cairn_error_set(
             err, CAIRN_UNTRUSTED, 0,
             "the object config of %s is not the one the repository was made with", store->location);
+    if (status == CAIRN_OK)
+        status = check_slot(store, err);
     if (status == CAIRN_OK)
         status = cairn_pin_check(store, err);
     if (status == CAIRN_OK)

@@ -107,6 +107,8 @@ static int try_slot(struct attempt *a, const char *name, int kind, struct cairn_
         }
     }
     cairn_buf_release(&object);
+    if (a->opened)
+        store->slot = hash;
     return status == CAIRN_AUTH && a->password_len > 0           ? CAIRN_OK
            : status == CAIRN_AUTH && kind == CAIRN_SLOT_KEY_FILE ? CAIRN_OK
                                                                  : status;

@@ -14,7 +14,7 @@ failure() {
     [ "$(field code <err)" = "$wanted" ] || fail "another code: $*"
     [ -n "$(field message <err)" ] || fail "no message: $*"
 }
-failure 10 snapshots
+(unset CAIRN_KEY_FILE && failure 10 snapshots)
 failure 2 nonsense
 failure 2 backup
 expect 0 "$CAIRN" init
