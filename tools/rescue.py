@@ -767,6 +767,10 @@ def parse_record(tag, value):
         out = {"pack": r.id(), "level": r.u8()}
     elif tag == 14:
         out = {"boot": r.take(16)}
+    elif tag == 16:
+        out = {"committed_at": r.u8()}
+        if not 1 <= out["committed_at"] <= 4:
+            raise Damage("log record 16 has a value out of range")
     elif tag < 64:
         raise Unsupported("the log has a record of unknown tag %d" % tag)
     else:

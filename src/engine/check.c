@@ -111,9 +111,32 @@ static int check_key(void *ctx, const char *name, uint64_t size)
     return k->status;
 }
 
+/* Key slots that the log names are all there. */
+static int check_slots(struct cairn_check *check, struct cairn_error *err)
+{
+    struct cairn_store *store = check->repo->store;
+    const struct cairn_log_state *log = cairn_store_log(store);
+    int status = CAIRN_OK;
+    for (size_t i = 0; i < log->slot_count && status == CAIRN_OK; i++) {
+        char name[CAIRN_BACKEND_NAME_MAX + 1], hex[65];
+        uint64_t size;
+        cairn_hex_encode(hex, log->slots[i].bytes, 32);
+        (void)snprintf(name, sizeof(name), "keys/%s", hex);
+        status = cairn_backend_size(cairn_store_backend(store), name, &size, err);
+        if (status == CAIRN_NOT_FOUND) {
+            cairn_check_problem(check, name, "the key slot is missing");
+            status = CAIRN_OK;
+        }
+    }
+    return status;
+}
+
 static int check_keys(struct cairn_check *check, struct cairn_error *err)
 {
     struct key_names k = {.check = check, .err = err};
+    int status = check_slots(check, err);
+    if (status != CAIRN_OK)
+        return status;
     return cairn_backend_list(cairn_store_backend(check->repo->store), "keys/", check_key, &k, err);
 }
 

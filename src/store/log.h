@@ -90,6 +90,8 @@ struct cairn_log_state {
     size_t weak_count, weak_cap;
     struct cairn_id *condemned;
     size_t condemned_count, condemned_cap;
+    struct cairn_id *slots; /* key slots that were added and not removed */
+    size_t slot_count, slot_cap;
     struct cairn_id *removed_slots; /* key slots that must not be used any more */
     size_t removed_slot_count, removed_slot_cap;
 };

@@ -67,6 +67,14 @@ void cairn_log_put_pack_level(struct cairn_buf *out, const struct cairn_id *name
     cairn_buf_put_u8(out, (uint8_t)level);
 }
 
+static void put_slot(struct cairn_buf *out, enum cairn_slot_change change,
+                     const struct cairn_id *name)
+{
+    uint8_t record[33] = {(uint8_t)change};
+    __builtin_memcpy(record + 1, name->bytes, 32);
+    cairn_log_put_bytes(out, CAIRN_LOG_KEY, record, sizeof(record));
+}
+
 void cairn_log_put_checkpoint(struct cairn_buf *out, const struct cairn_log_state *state)
 {
     cairn_log_put_bytes(out, CAIRN_LOG_CHECKPOINT, NULL, 0);
@@ -81,11 +89,10 @@ void cairn_log_put_checkpoint(struct cairn_buf *out, const struct cairn_log_stat
         put_pack(out, CAIRN_LOG_WEAK_PACK, &state->weak[i]);
     for (size_t i = 0; i < state->condemned_count; i++)
         cairn_log_put_id(out, CAIRN_LOG_CONDEMN, &state->condemned[i]);
-    for (size_t i = 0; i < state->removed_slot_count; i++) {
-        uint8_t record[33] = {CAIRN_SLOT_REMOVED};
-        __builtin_memcpy(record + 1, state->removed_slots[i].bytes, 32);
-        cairn_log_put_bytes(out, CAIRN_LOG_KEY, record, sizeof(record));
-    }
+    for (size_t i = 0; i < state->slot_count; i++)
+        put_slot(out, CAIRN_SLOT_ADDED, &state->slots[i]);
+    for (size_t i = 0; i < state->removed_slot_count; i++)
+        put_slot(out, CAIRN_SLOT_REMOVED, &state->removed_slots[i]);
     for (size_t i = 0; i < state->snapshot_count; i++) {
         const struct cairn_log_snapshot *s = &state->snapshots[i];
         cairn_log_put_bytes(out, CAIRN_LOG_SNAPSHOT, s->manifest.data, s->manifest.len);

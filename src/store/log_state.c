@@ -19,6 +19,7 @@ void cairn_log_state_release(struct cairn_log_state *state)
     cairn_free(state->segments);
     cairn_free(state->weak);
     cairn_free(state->condemned);
+    cairn_free(state->slots);
     cairn_free(state->removed_slots);
     memset(state, 0, sizeof(*state));
 }
@@ -203,14 +204,38 @@ static void remove_condemned(struct cairn_log_state *state, const struct cairn_i
     }
 }
 
+static int add_slot(struct cairn_log_state *state, const struct cairn_id *name,
+                    struct cairn_error *err)
+{
+    void *moved = room(state->slots, state->slot_count, &state->slot_cap, sizeof(*name));
+    if (moved == NULL)
+        return out_of_memory(err);
+    state->slots = moved;
+    state->slots[state->slot_count++] = *name;
+    return CAIRN_OK;
+}
+
+static void remove_slot(struct cairn_log_state *state, const struct cairn_id *name)
+{
+    for (size_t i = 0; i < state->slot_count; i++) {
+        if (memcmp(&state->slots[i], name, sizeof(*name)) == 0) {
+            state->slots[i] = state->slots[--state->slot_count];
+            return;
+        }
+    }
+}
+
 static int apply_key(struct cairn_log_state *state, struct cairn_reader *r, struct cairn_error *err)
 {
     struct cairn_id name;
     uint8_t change = cairn_reader_u8(r);
     cairn_reader_copy(r, name.bytes, 32);
     r->failed |= change != CAIRN_SLOT_ADDED && change != CAIRN_SLOT_REMOVED;
-    if (r->failed || change == CAIRN_SLOT_ADDED)
+    if (r->failed)
         return CAIRN_OK;
+    if (change == CAIRN_SLOT_ADDED)
+        return add_slot(state, &name, err);
+    remove_slot(state, &name);
     void *moved = room(state->removed_slots, state->removed_slot_count, &state->removed_slot_cap,
                        sizeof(name));
     if (moved == NULL)

@@ -11,6 +11,12 @@
 #define FNV_START 1469598103934665603u
 #define FNV_PRIME 1099511628211u
 
+/* Contents of one file. */
+struct fixture_block {
+    struct fixture_block *next;
+    uint8_t bytes[];
+};
+
 void fixture_die(const char *format, ...)
 {
     va_list args;
@@ -60,8 +66,13 @@ void fixture_begin(struct fixture *f, const char *name)
     fixture_run("mkdir '%s' '%s/d' '%s/empty'", f->source, f->source, f->source);
 }
 
-void fixture_end(const struct fixture *f)
+void fixture_end(struct fixture *f)
 {
+    while (f->blocks) {
+        struct fixture_block *next = f->blocks->next;
+        free(f->blocks);
+        f->blocks = next;
+    }
     fixture_run("rm -rf '%s'", f->dir);
 }
 
@@ -86,14 +97,19 @@ void fixture_write(struct fixture *f, const char *name, size_t len, uint64_t see
     f->file_count += i == f->file_count;
     (void)snprintf(f->files[i].name, sizeof(f->files[i].name), "%s", name);
     f->files[i].len = len;
-    f->files[i].seed = seed;
+    struct fixture_block *block = malloc(sizeof(*block) + len);
+    if (block == NULL)
+        fixture_die("out of memory");
+    block->next = f->blocks;
+    f->blocks = block;
+    for (size_t at = 0; at < len; at++)
+        block->bytes[at] = byte_at(seed, at);
+    f->files[i].bytes = block->bytes;
     (void)snprintf(path, sizeof(path), "%s/%s", f->source, name);
     FILE *out = fopen(path, "w");
     if (out == NULL)
         fixture_die("%s: %s", path, strerror(errno));
-    for (size_t at = 0; at < len; at++)
-        (void)fputc(byte_at(seed, at), out);
-    if (fclose(out) != 0)
+    if (fwrite(block->bytes, 1, len, out) != len || fclose(out) != 0)
         fixture_die("%s: %s", path, strerror(errno));
 }
 
@@ -110,11 +126,7 @@ uint64_t fixture_sum_source(const struct fixture *f)
     uint64_t all = 0;
     for (size_t i = 0; i < f->file_count; i++) {
         uint64_t sum = mix(FNV_START, f->files[i].name, strlen(f->files[i].name));
-        for (size_t at = 0; at < f->files[i].len; at++) {
-            uint8_t byte = byte_at(f->files[i].seed, at);
-            sum = mix(sum, &byte, 1);
-        }
-        all ^= sum;
+        all ^= mix(sum, f->files[i].bytes, f->files[i].len);
     }
     return all;
 }
@@ -168,12 +180,10 @@ int fixture_sum_snapshot(const struct fixture *f, struct cairn_repo *repo,
 static int judge_data(void *ctx, const void *data, size_t len)
 {
     struct summing *s = ctx;
-    const uint8_t *bytes = data;
-    for (size_t i = 0; i < len; i++) {
-        if (s->at >= s->file->len || bytes[i] != byte_at(s->file->seed, s->at))
-            s->wrong = true;
-        s->at++;
-    }
+    if (len > s->file->len - s->at || memcmp(data, s->file->bytes + s->at, len) != 0)
+        s->wrong = true;
+    else
+        s->at += len;
     return 0;
 }
 
@@ -196,7 +206,7 @@ static int judge_entry(void *ctx, const struct cairn_entry_info *info)
     int status = cairn_snapshot_read(s->repo, s->id, info->path, judge_data, s, NULL);
     if (status != CAIRN_OK)
         s->failed++;
-    else if (s->at != s->file->len)
+    else if (s->wrong || s->at != s->file->len)
         s->wrong = true;
     else
         s->right++;

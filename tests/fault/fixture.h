@@ -20,19 +20,22 @@
 struct fixture_file {
     char name[64]; /* below the source: "d/name" */
     size_t len;
-    uint64_t seed;
+    const uint8_t *bytes; /* kept until fixture_end, also when the file is replaced */
 };
+
+struct fixture_block;
 
 struct fixture {
     char dir[256], source[300], repo[300], key[300], state[300];
     struct fixture_file files[FIXTURE_FILES_MAX];
     size_t file_count;
+    struct fixture_block *blocks;
 };
 
 /* Makes the scratch directory (below $TMPDIR or /tmp) with an empty source that has a directory d.
  * end removes it. */
 void fixture_begin(struct fixture *fixture, const char *name);
-void fixture_end(const struct fixture *fixture);
+void fixture_end(struct fixture *fixture);
 
 /* Creates or replaces a file of the source by len bytes that follow from seed. Those of an odd seed
  * do not compress. */

@@ -235,7 +235,7 @@ static struct faults_plan random_plan(const struct faults_counts *counts)
     static const enum faults_kind kinds[] = {FAULTS_KILL_BEFORE, FAULTS_KILL_AFTER,
                                              FAULTS_KILL_HALF};
     struct faults_plan plan = {.kind = kinds[fixture_random(&random_state) % 3]};
-    plan.in_window = fixture_random(&random_state) % 2;
+    plan.in_window = fixture_random(&random_state) % 3 != 0;
     plan.at = 1 + fixture_random(&random_state) %
                       (plan.in_window ? counts->window + TAIL : counts->calls);
     return plan;

@@ -11,7 +11,8 @@
 set -euo pipefail
 dir=$1 marks=$2
 scratch=$POWERCUT_SCRATCH
-source=$(cat "$scratch/source-path")
+source=$(cat "$scratch/source-path") # in the snapshots
+now=$scratch/source                  # another path than that, if this repeats a kept log
 level=$(cat "$scratch/level")
 work=$(mktemp -d "$scratch/check.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -34,6 +35,7 @@ expect() { # statuses, command...
     local wanted=$1 got=0
     shift
     "$@" >"$work/out" 2>"$work/err" </dev/null || got=$?
+    status=$got
     [[ $got =~ ^($wanted)$ ]] || fail "exit status $got: ${*##*/}"
 }
 
@@ -45,12 +47,12 @@ compare() { # id, directory
         diff -r --no-dereference "$2" "$work/target" >"$work/out" 2>&1 ||
             fail "snapshot $1 restores differently"
     fi
-    rm -rf "$work/target"
 }
 
-restore() { # statuses, id, directory
-    expect "$1" "$CAIRN" restore "$2:$source" --target "$work/target" --sync-level none
-    if grep -q '^restored' "$work/out"; then compare "$2" "$3"; else rm -rf "$work/target"; fi
+restore() { # statuses, id, path in the snapshot, what was there
+    expect "$1" "$CAIRN" restore "$2:$3" --target "$work/target" --sync-level none
+    [ "$status" != 0 ] || compare "$2" "$4"
+    rm -rf "$work/target"
 }
 
 check_marks() {
@@ -60,8 +62,8 @@ check_marks() {
         [ "$name" = init ] && continue
         grep -q "\"id\":\"$id\"" "$work/list" || fail "$name is not listed"
         case $name in
-        saved-*) restore 0 "$id" "$scratch/kept/$id" ;;
-        weak-*) restore '[0-9]' "$id" "$scratch/kept/$id" ;;
+        saved-*) restore 0 "$id" "$source" "$scratch/kept/$id" ;;
+        weak-*) restore '[0134]' "$id" "$source" "$scratch/kept/$id" ;;
         esac
     done <"$marks"
 }
@@ -79,7 +81,7 @@ last=$(sed -n 's/^[a-z]*-//p' "$marks" | tail -n 1)
 rm -rf "$work/state" "$work/cache"
 [ -z "$last" ] || cp -a "$scratch/state-of/$last" "$work/state"
 [ ! -d "$scratch/cache" ] || cp -a "$scratch/cache" "$work/cache"
-expect 0 "$CAIRN" backup "$source" --sync-level "$next" --json
+expect 0 "$CAIRN" backup "$now" --sync-level "$next" --json
 id=$(sed -n 's/.*"snapshot_id":"\([0-9a-f]*\)".*/\1/p' "$work/out")
-restore 0 "$id" "$source"
+restore 0 "$id" "$now" "$now"
 expect "$damage" "$CAIRN" check --read-data

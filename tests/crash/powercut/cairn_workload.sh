@@ -55,14 +55,15 @@ cairn() {
 }
 
 backup() { # round, level, kind of mark
-    local id
+    local id summary
     change "$1"
     cp -a "$source" "$scratch/kept/next"
     cairn backup "$source" --sync-level "$2" --json >"$scratch/summary"
-    id=$(sed -n 's/.*"snapshot_id":"\([0-9a-f]*\)".*/\1/p' "$scratch/summary")
+    summary=$(<"$scratch/summary")
+    id=${summary##*\"snapshot_id\":\"} && id=${id%%\"*}
+    mark "$3-$id"
     mv "$scratch/kept/next" "$scratch/kept/$id"
     cp -a "$scratch/state" "$scratch/state-of/$id"
-    mark "$3-$id"
     grep -q "\"sync_level\":\"$2\"" "$scratch/summary" || { echo "not at level $2" >&2 && exit 1; }
 }
 

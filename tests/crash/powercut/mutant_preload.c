@@ -8,8 +8,9 @@
  *
  * CAIRN_MUTANT, one of
  *   skip-fsync-file  fsync and fdatasync of a regular file do nothing
- *   skip-fsync-dir   fsync and fdatasync of a directory do nothing
- *   skip-syncfs      syncfs and sync do nothing
+ *   skip-fsync-named as skip-fsync-file, chosen by the name that the file gets afterwards: the sync
+ * is held back until then, and only done if CAIRN_MUTANT_MATCH is not in that name skip-fsync-dir
+ * fsync and fdatasync of a directory do nothing skip-syncfs      syncfs and sync do nothing
  *   skip-all-fsync   all of these and sync_file_range do nothing
  *   swap-dir-file    the sync of a regular file happens only after the next sync of a directory
  *                    that follows a rename or link: the name is durable before the bytes are
@@ -22,7 +23,10 @@
  * CAIRN_MUTANT_LOG      the directory of log entries in a path, "/log/" if not set
  * CAIRN_MUTANT_TRACE    a file that gets a line for every call seen and what became of it. A mutant
  *                       whose trace has no "skip" or "postpone" has changed nothing: it is no
- * proof.
+ *                       proof.
+ * CAIRN_MUTANT_BUFFERED open and openat refuse O_DIRECT, as some file systems do. Not a mutant of
+ * its own, but a direct write is on the disk as soon as it is done, and any flush makes it durable:
+ * buffered, more barriers are needed.
  *
  * Invariants:
  * 1. `waiting` holds descriptors of its own (duplicates), closed when their sync has been done.
@@ -34,6 +38,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +52,7 @@
 enum mutant {
     NONE,
     SKIP_FSYNC_FILE,
+    SKIP_FSYNC_NAMED,
     SKIP_FSYNC_DIR,
     SKIP_SYNCFS,
     SKIP_ALL_FSYNC,
@@ -56,8 +62,8 @@ enum mutant {
 };
 
 static const char *const mutant_names[] = {
-    "none",           "skip-fsync-file", "skip-fsync-dir", "skip-syncfs",
-    "skip-all-fsync", "swap-dir-file",   "swap-log",       "swap-syncfs",
+    "none",           "skip-fsync-file", "skip-fsync-named", "skip-fsync-dir", "skip-syncfs",
+    "skip-all-fsync", "swap-dir-file",   "swap-log",         "swap-syncfs",
 };
 
 enum kind { FSYNC, FDATASYNC, SYNCFS, SYNC_RANGE };
@@ -77,6 +83,8 @@ static struct {
     int (*renameat2)(int, const char *, int, const char *, unsigned);
     int (*link)(const char *, const char *);
     int (*linkat)(int, const char *, int, const char *, int);
+    int (*open)(const char *, int, ...);
+    int (*openat)(int, const char *, int, ...);
 } real;
 
 struct wait {
@@ -89,6 +97,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static enum mutant mutant;
 static const char *match = "", *log_path = "/log/";
 static int trace_fd = -1;
+static bool buffered;
 
 /* under `lock` */
 static struct wait waiting[WAITING_MAX];
@@ -133,6 +142,9 @@ static void start(void)
     find_real(&real.renameat2, "renameat2");
     find_real(&real.link, "link");
     find_real(&real.linkat, "linkat");
+    find_real(&real.open, "open64");
+    find_real(&real.openat, "openat64");
+    buffered = getenv("CAIRN_MUTANT_BUFFERED") != NULL;
     const char *value = getenv("CAIRN_MUTANT");
     if (value && *value)
         parse_mutant(value);
@@ -141,7 +153,7 @@ static void start(void)
     if ((value = getenv("CAIRN_MUTANT_LOG")))
         log_path = value;
     value = getenv("CAIRN_MUTANT_TRACE");
-    if (value && (trace_fd = open(value, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0)
+    if (value && (trace_fd = real.open(value, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0)
         refuse("cannot open the trace", value);
 }
 
@@ -180,9 +192,11 @@ static bool postponed(enum kind kind, bool directory, bool is_log)
 
 static enum verdict judge(enum kind kind, bool directory, const char *path)
 {
+    bool single = kind == FSYNC || kind == FDATASYNC;
+    if (mutant == SKIP_FSYNC_NAMED)
+        return single && !directory ? POSTPONE : REAL;
     if (!strstr(path, match))
         return REAL;
-    bool single = kind == FSYNC || kind == FDATASYNC;
     if ((mutant == SKIP_FSYNC_FILE && single && !directory) ||
         (mutant == SKIP_FSYNC_DIR && single && directory) ||
         (mutant == SKIP_SYNCFS && kind == SYNCFS) || mutant == SKIP_ALL_FSYNC)
@@ -209,8 +223,11 @@ static void postpone(enum kind kind, int fd)
     pthread_mutex_unlock(&lock);
 }
 
-/* Executes what waits: everything, or only the syncs of the one file `only`. */
-static void release(const struct stat *only)
+/*
+ * Ends the wait of everything, or only of the syncs of the one file `only`: they are executed, or
+ * skipped if `skipped` says for which path.
+ */
+static void release(const struct stat *only, const char *skipped)
 {
     struct wait ready[WAITING_MAX];
     size_t count = 0, kept = 0;
@@ -227,8 +244,9 @@ static void release(const struct stat *only)
     waiting_count = kept;
     pthread_mutex_unlock(&lock);
     for (size_t i = 0; i < count; i++) {
-        call_real(ready[i].kind, ready[i].fd);
-        trace("release", kind_names[ready[i].kind], "");
+        if (!skipped)
+            call_real(ready[i].kind, ready[i].fd);
+        trace(skipped ? "skip" : "release", kind_names[ready[i].kind], skipped ? skipped : "");
         close(ready[i].fd);
     }
 }
@@ -243,7 +261,7 @@ static void directory_synced(bool is_log)
         named = log_named = false;
     pthread_mutex_unlock(&lock);
     if (due)
-        release(NULL);
+        release(NULL, NULL);
 }
 
 /* Has already arranged what SKIP and POSTPONE ask for; at REAL the caller does the sync. */
@@ -255,7 +273,8 @@ static enum verdict before_sync(enum kind kind, int fd, bool *directory, char pa
     *directory = !fstat(fd, &st) && S_ISDIR(st.st_mode);
     fd_path(fd, *directory, path);
     enum verdict v = judge(kind, *directory, path);
-    trace(verdicts[v], kind_names[kind], path);
+    trace(v == POSTPONE && mutant == SKIP_FSYNC_NAMED ? "hold" : verdicts[v], kind_names[kind],
+          path);
     if (v == POSTPONE)
         postpone(kind, fd);
     return v;
@@ -321,10 +340,10 @@ static void before_name(int old_dir, const char *old, int follow, int new_dir, c
     bool is_log = strstr(path, log_path) != NULL;
     trace("real", "name", path);
     struct stat st;
-    if (is_log && mutant == SWAP_LOG &&
+    if (((is_log && mutant == SWAP_LOG) || mutant == SKIP_FSYNC_NAMED) &&
         !fstatat(old_dir, old, &st,
                  (old[0] ? 0 : AT_EMPTY_PATH) | (follow ? 0 : AT_SYMLINK_NOFOLLOW)))
-        release(&st);
+        release(&st, mutant == SKIP_FSYNC_NAMED && strstr(path, match) ? path : NULL);
     pthread_mutex_lock(&lock);
     named = true;
     log_named = log_named || is_log;
@@ -361,8 +380,51 @@ EXPORT int linkat(int old_dir, const char *old, int new_dir, const char *new, in
     return real.linkat(old_dir, old, new_dir, new, flags);
 }
 
+/* true: the call is to fail; *mode is the argument after the flags, where they ask for one. */
+static bool refused(int flags, va_list arguments, mode_t *mode)
+{
+    pthread_once(&once, start);
+    *mode = 0;
+    if ((flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE)
+        *mode = (mode_t)va_arg(arguments, int);
+    if (!buffered || !(flags & O_DIRECT))
+        return false;
+    errno = EINVAL;
+    return true;
+}
+
+/* By their names in the library: with 64-bit offsets C's `open` is the library's open64. */
+#define OPEN(name, symbol)                                                                         \
+    EXPORT int name(const char *path, int flags, ...) __asm__(symbol);                             \
+    int name(const char *path, int flags, ...)                                                     \
+    {                                                                                              \
+        mode_t mode;                                                                               \
+        va_list arguments;                                                                         \
+        va_start(arguments, flags);                                                                \
+        bool refuse_it = refused(flags, arguments, &mode);                                         \
+        va_end(arguments);                                                                         \
+        return refuse_it ? -1 : real.open(path, flags, mode);                                      \
+    }
+
+#define OPENAT(name, symbol)                                                                       \
+    EXPORT int name(int dir, const char *path, int flags, ...) __asm__(symbol);                    \
+    int name(int dir, const char *path, int flags, ...)                                            \
+    {                                                                                              \
+        mode_t mode;                                                                               \
+        va_list arguments;                                                                         \
+        va_start(arguments, flags);                                                                \
+        bool refuse_it = refused(flags, arguments, &mode);                                         \
+        va_end(arguments);                                                                         \
+        return refuse_it ? -1 : real.openat(dir, path, flags, mode);                               \
+    }
+
+OPEN(open_plain, "open")
+OPEN(open_large, "open64")
+OPENAT(openat_plain, "openat")
+OPENAT(openat_large, "openat64")
+
 __attribute__((destructor)) static void finish(void)
 {
     pthread_once(&once, start);
-    release(NULL);
+    release(NULL, NULL);
 }

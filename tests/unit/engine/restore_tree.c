@@ -38,10 +38,10 @@ void tree_open(struct tree *tree)
     tree->root = tree_dir(NULL, "");
 }
 
-static void free_node(struct tree_node *node)
+void tree_free(struct tree_node *node)
 {
     for (size_t i = 0; i < node->child_count; i++)
-        free_node(node->children[i]);
+        tree_free(node->children[i]);
     free(node->children);
     free(node->extents);
     free(node->name);
@@ -51,7 +51,7 @@ static void free_node(struct tree_node *node)
 
 void tree_close(struct tree *tree)
 {
-    free_node(tree->root);
+    tree_free(tree->root);
     cairn_manifest_release(&tree->manifest);
     cairn_session_abort(tree->session);
     cairn_store_close(tree->store);

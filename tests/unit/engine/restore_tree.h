@@ -52,6 +52,9 @@ struct tree {
 void tree_open(struct tree *tree);
 void tree_close(struct tree *tree);
 
+/* Frees a node that hangs on no root, and all below it. */
+void tree_free(struct tree_node *node);
+
 /* Adds an entry of a type with mode 0755 or 0644, the process's ids and a fixed time. */
 struct tree_node *tree_add(struct tree_node *parent, int type, const char *name);
 struct tree_node *tree_dir(struct tree_node *parent, const char *name);
