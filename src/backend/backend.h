@@ -83,8 +83,8 @@ struct cairn_upload {
     struct cairn_backend *backend;
 };
 
-/* Closes and frees; unfinished uploads must have been aborted. Finished uploads that were not
- * published stay behind for the next session to adopt. NULL is allowed. */
+/* Closes and frees; unfinished uploads must have been aborted. Finished uploads that no log entry
+ * was put behind stay for the next session to adopt. NULL is allowed. */
 void cairn_backend_close(struct cairn_backend *backend);
 
 /* Replaces the contents of out by the whole object. NOT_FOUND; LIMIT: it is larger than max bytes;
@@ -150,10 +150,11 @@ int cairn_backend_sync_object(struct cairn_backend *backend, const char *name,
                               struct cairn_error *err);
 
 /* Called once, before a writing session uploads anything. Looks for sessions that ended without
- * cleaning up (never one whose process lives) and calls fn for each upload they left. What is kept
- * is synced, given its final name, and that name synced. *found: there were such sessions, so that
- * packs under final names may be uncommitted too (backends that cannot tell always say true).
- * A nonzero return of fn ends the search and is returned. */
+ * a log entry behind what they uploaded (never one whose process lives) and calls fn for each
+ * upload they left. What is kept is synced, given its final name, and that name synced. What an
+ * earlier session of this handle left gets its names without being offered. *found: there were such
+ * sessions, so that packs under final names may be uncommitted too (backends that cannot tell
+ * always say true). A nonzero return of fn ends the search and is returned. */
 int cairn_backend_adopt(struct cairn_backend *backend, cairn_backend_adopt_fn fn, void *ctx,
                         bool *found, struct cairn_error *err);
 

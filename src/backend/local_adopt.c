@@ -38,7 +38,7 @@ static int begin_session(struct adopt *adopt)
     if (adopt->status != CAIRN_OK)
         return STOP;
     pthread_mutex_lock(&adopt->local->lock);
-    adopt->local->unpublished = true;
+    adopt->local->uncommitted = true;
     pthread_mutex_unlock(&adopt->local->lock);
     return 0;
 }
@@ -158,12 +158,25 @@ static int visit_session(void *ctx, int tmp, const char *entry, unsigned char ty
     return status;
 }
 
+/* What an earlier session of this handle has left behind gets its names: it is then found like that
+ * of the dead. */
+static int name_own(struct cairn_local *local, bool *found, struct cairn_error *err)
+{
+    int level = CAIRN_LEVEL_FILESYSTEM;
+    pthread_mutex_lock(&local->lock);
+    *found = local->uncommitted;
+    pthread_mutex_unlock(&local->lock);
+    return *found ? cairn_local_publish(&local->base, &level, err) : CAIRN_OK;
+}
+
 int cairn_local_adopt(struct cairn_backend *backend, cairn_backend_adopt_fn fn, void *ctx,
                       bool *found, struct cairn_error *err)
 {
     struct cairn_local *local = cairn_local_from(backend);
     struct adopt adopt = {.local = local, .fn = fn, .ctx = ctx, .err = err};
     int status = cairn_local_check_writable(local, "", err);
+    if (status == CAIRN_OK)
+        status = name_own(local, &adopt.found, err);
     if (status != CAIRN_OK)
         return status;
     int tmp = cairn_io_open(local->root, "tmp", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);

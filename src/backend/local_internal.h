@@ -76,7 +76,7 @@ struct cairn_local {
     char session[CAIRN_LOCAL_SESSION_CHARS + 1]; /* "": none yet */
     int session_dir, session_lock;               /* -1: none yet */
     uint64_t temp_count;
-    bool unpublished; /* uploads were finished since the last publish */
+    bool uncommitted; /* uploads were finished, or adopted, since the last log entry */
     bool broken;      /* invariant 2 */
     struct cairn_error broken_error;
     struct cairn_local_pending *pending;            /* at FILESYSTEM, until publish */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "backend/local_internal.h"
@@ -34,6 +35,14 @@ static int write_temp(const struct cairn_local *local, const char *temp, const v
     }
     *file = (struct cairn_local_file){.dev = st.st_dev, .ino = st.st_ino, .size = len};
     return 0;
+}
+
+/* A log entry is what commits uploads. */
+static void note_commit(struct cairn_local *local)
+{
+    pthread_mutex_lock(&local->lock);
+    local->uncommitted = false;
+    pthread_mutex_unlock(&local->lock);
 }
 
 int cairn_local_put(struct cairn_backend *backend, const char *name, const void *data, size_t len,
@@ -71,6 +80,8 @@ int cairn_local_put(struct cairn_backend *backend, const char *name, const void 
     }
     if (sync && cairn_local_sync_dir(dir) != 0)
         status = cairn_local_write_error(local, name, errno, err);
+    if (status == CAIRN_OK && strncmp(name, "log/", 4) == 0)
+        note_commit(local);
     goto out;
 exists:
     status = cairn_error_set(err, CAIRN_EXISTS, 0, "%s exists already in repository %s", name,

@@ -141,7 +141,7 @@ void cairn_local_session_end(struct cairn_local *local)
         return;
     /* Objects that got their names but no commit are found by the next writer only because this
      * directory is. */
-    if (!local->unpublished) {
+    if (!local->uncommitted) {
         int tmp = cairn_io_open(local->root, "tmp", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
         (void)cairn_io()->unlinkat(local->session_dir, CAIRN_LOCAL_LOCK_NAME, 0);
         if (tmp >= 0) {

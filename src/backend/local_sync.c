@@ -120,7 +120,7 @@ int cairn_local_sync_enqueue(struct cairn_local *local, struct cairn_local_pendi
 {
     size_t started = 0;
     pthread_mutex_lock(&local->lock);
-    local->unpublished = true;
+    local->uncommitted = true;
     if (!local->syncer_started)
         local->syncer_started =
             cairn_threads_start(&local->syncer, 1, run, local, &started, NULL) == CAIRN_OK;
@@ -191,7 +191,7 @@ static void put_back(struct cairn_local *local, struct cairn_local_pending *list
     while (*end != NULL)
         end = &(*end)->next;
     *end = list;
-    local->unpublished = true;
+    local->uncommitted = true;
     pthread_mutex_unlock(&local->lock);
 }
 
@@ -207,7 +207,6 @@ int cairn_local_publish(struct cairn_backend *backend, int *level, struct cairn_
         pthread_cond_wait(&local->changed, &local->lock);
     struct cairn_local_pending *list = local->pending;
     local->pending = NULL;
-    local->unpublished = false;
     pthread_mutex_unlock(&local->lock);
     status = cairn_local_check_broken(local, err);
     if (status == CAIRN_OK && list != NULL)

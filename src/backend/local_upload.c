@@ -290,7 +290,7 @@ static int hand_over(struct upload *upload, struct cairn_local_pending *pending,
         pthread_mutex_lock(&local->lock);
         pending->next = local->pending;
         local->pending = pending;
-        local->unpublished = true;
+        local->uncommitted = true;
         pthread_mutex_unlock(&local->lock);
         return CAIRN_OK;
     }
@@ -303,7 +303,7 @@ static int hand_over(struct upload *upload, struct cairn_local_pending *pending,
         return status;
     }
     pthread_mutex_lock(&local->lock);
-    local->unpublished = true;
+    local->uncommitted = true;
     pthread_mutex_unlock(&local->lock);
     return CAIRN_OK;
 }

@@ -56,7 +56,8 @@ struct cairn_chunker_handle {
     int kind;
     uint32_t avg, min, max;
     uint32_t displace_mask;
-    uint32_t limit_low, limit_high; /* a decision below it cuts: before avg, from avg on */
+    uint32_t turn;                  /* from this position on limit_high is in force */
+    uint32_t limit_low, limit_high; /* a decision below it cuts */
     const struct cairn_chunker_ops *ops;
 };
 

@@ -11,10 +11,11 @@
 #define DYNAMIC_DEFAULT_BYTES (1024u * 1024u)
 
 /* Expected cuts per average chunk, times the mean distance of candidates in random data (192):
- * 0.65 before the average, 4 from there on. Together with the minimum and the displacement the
- * mean chunk of random data is then the average. */
-#define CUTS_LOW 125u
+ * 0.25 up to 13/16 of the average, 4 from there on, as normalised FastCDC has them. Together with
+ * the minimum and the displacement the mean chunk of random data is then the average. */
+#define CUTS_LOW 48u
 #define CUTS_HIGH 768u
+#define TURN_SIXTEENTHS 13u
 
 static bool is_power_of_two(uint32_t v)
 {
@@ -85,6 +86,7 @@ static int set_dynamic(struct cairn_chunker_handle *c, const struct cairn_chunke
     if (rc != CAIRN_OK)
         return rc;
     c->displace_mask = c->avg / 64 - 1;
+    c->turn = c->avg / 16 * TURN_SIXTEENTHS;
     c->limit_low = (uint32_t)(((uint64_t)CUTS_LOW << 32) / c->avg);
     c->limit_high = (uint32_t)(((uint64_t)CUTS_HIGH << 32) / c->avg);
     cairn_chunker_aes_expand(params->key, c->round_keys);

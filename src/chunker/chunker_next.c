@@ -64,7 +64,7 @@ static size_t find_cut(const struct cairn_chunker_handle *c, const struct batch 
     size_t i = 0;
 
     while (i < b->count &&
-           (uint32_t)b->values[i] >= (b->at[i] < c->avg ? c->limit_low : c->limit_high))
+           (uint32_t)b->values[i] >= (b->at[i] < c->turn ? c->limit_low : c->limit_high))
         i++;
     return i;
 }
@@ -86,8 +86,8 @@ static uint32_t end_of_repeat(const uint8_t *data, uint32_t end, uint32_t period
 /* The last position up to which other predicates or limits do not come into force behind p. */
 static uint32_t last_alike(const struct cairn_chunker_handle *c, uint32_t p, uint32_t known)
 {
-    if (p < c->avg)
-        return min_u32(known, c->avg - 1);
+    if (p < c->turn)
+        return min_u32(known, c->turn - 1);
     return p < 2 * c->avg ? min_u32(known, 2 * c->avg - 1) : known;
 }
 

@@ -53,6 +53,7 @@ mutant() { # file system, level, io, mutant, match, what must be
     fi
 }
 
+# shellcheck disable=SC2034
 while read -r level io name match ext4 btrfs xfs; do
     [[ -n $level && $level != \#* && "$level $io $name $match" == *"$only"* ]] || continue
     for fs in "${systems[@]}"; do

@@ -395,8 +395,8 @@ static void test_a_living_session_is_left_alone(void **state)
     cairn_backend_close(other);
 }
 
-/* A handle that is closed after an upload that was not published leaves it to the next. */
-static void test_unpublished_uploads_stay(void **state)
+/* A handle that is closed after an upload that no log entry followed leaves it to the next. */
+static void test_uncommitted_uploads_stay(void **state)
 {
     static const int levels[] = {CAIRN_LEVEL_NONE, CAIRN_LEVEL_FILE, CAIRN_LEVEL_FILESYSTEM};
     struct fixture *f = *state;
@@ -415,14 +415,27 @@ static void test_unpublished_uploads_stay(void **state)
         assert_ok(cairn_backend_adopt(f->backend, known, &adopter, &found, &error));
         assert_true(found);
         assert_int_equal(holds_seed(f->backend, i), 1);
-        /* Published: nothing is left to be told. */
-        assert_ok(cairn_local_backend_open(f->dir, false, &b, &error));
-        assert_ok(helper_upload(b, level, "packs/99/9", 9, LEN, BLOCK, &error));
-        assert_ok(cairn_backend_publish(b, &level, &error));
-        cairn_backend_close(b);
+        /* The adopter has not committed what it took over. */
         found = false;
         assert_ok(cairn_backend_adopt(f->backend, known, &adopter, &found, &error));
-        assert_false(found);
+        assert_true(found);
+        (void)snprintf(name, sizeof(name), "log/%016x", 2 * i);
+        assert_ok(cairn_backend_put(f->backend, name, "x", 1, level, &error));
+        /* Published, but not committed; then committed too: nothing is left to be told. */
+        for (unsigned commit = 0; commit < 2; commit++) {
+            assert_ok(cairn_local_backend_open(f->dir, false, &b, &error));
+            assert_ok(helper_upload(b, level, "packs/99/9", 9, LEN, BLOCK, &error));
+            assert_ok(cairn_backend_publish(b, &level, &error));
+            (void)snprintf(name, sizeof(name), "log/%016x", 2 * i + 1);
+            if (commit)
+                assert_ok(cairn_backend_put(b, name, "x", 1, level, &error));
+            cairn_backend_close(b);
+            found = false;
+            assert_ok(cairn_backend_adopt(f->backend, known, &adopter, &found, &error));
+            assert_int_equal(found, !commit);
+            (void)snprintf(name, sizeof(name), "log/%016x", 100 + 2 * i + commit);
+            assert_ok(cairn_backend_put(f->backend, name, "x", 1, level, &error));
+        }
     }
     assert_int_equal(helper_entries(helper_path(f->dir, "tmp")), 0);
 }
@@ -932,7 +945,7 @@ int main(void)
         TEST(test_adopt_that_fails_loses_nothing),
         TEST(test_adopt_an_existing_name),
         TEST(test_a_living_session_is_left_alone),
-        TEST(test_unpublished_uploads_stay),
+        TEST(test_uncommitted_uploads_stay),
         TEST(test_two_adopters),
         TEST(test_sessions_begin_beside_adopters),
         TEST(test_a_lock_without_name_is_no_lock),

@@ -87,7 +87,7 @@ static size_t model_next(const struct model *m, const uint8_t *data, size_t len)
 
     while (p <= end) {
         uint8_t mac[16] = {0};
-        uint64_t r, limit = ((uint64_t)(p < m->avg ? 125 : 768) << 32) / m->avg;
+        uint64_t r, limit = ((uint64_t)(p < m->avg / 16 * 13 ? 48 : 768) << 32) / m->avg;
 
         if (!model_fires(m, data, p)) {
             p++;

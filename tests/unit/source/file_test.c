@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
@@ -204,6 +205,46 @@ static void test_holes(void **state)
     helper_remove(dir);
 }
 
+/* Stands in front of the C library's for the code under test, to give answers no sane file system
+ * gives: those of the script, then -1. */
+static const off_t *script;
+
+off_t lseek(int fd, off_t offset, int whence)
+{
+    if (!script)
+        return (off_t)syscall(SYS_lseek, fd, offset, whence);
+    errno = EIO;
+    return *script < 0 ? -1 : *script++;
+}
+
+static void test_holes_that_make_no_sense(void **state)
+{
+    (void)state;
+    static const off_t scripts[][6] = {
+        {50, 40, -1},         /* data before the place asked for */
+        {0, 0, -1},           /* data of no length */
+        {0, 10, 5, -1},       /* going back */
+        {1000, -1},           /* data beyond the end */
+        {0, 1000, -1},        /* a hole beyond the end */
+        {20, 20, 10, 30, -1}, /* data, and a hole before it */
+        {0, 10, 10, 20, 20, -1},
+        {-1},
+    };
+    for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts); i++) {
+        size_t found;
+        uint64_t data;
+        script = scripts[i];
+        check_extents(0, 100, &found, &data);
+        script = NULL;
+        if (i == 1 || i >= 6)
+            assert_int_equal(data, 100);
+        if (i == 2)
+            assert_int_equal(data, 100);
+        if (i == 3)
+            assert_int_equal(data, 0);
+    }
+}
+
 static void test_reader(void **state)
 {
     (void)state;
@@ -340,10 +381,14 @@ static void test_more_xattrs_than_can_be_listed(void **state)
         listed += (size_t)len + 1;
     }
     if (is_possible) {
+        /* CAP_NET_RAW, as setcap writes it; only root may. It is found although nothing is listed.
+         */
+        static const uint8_t capability[20] = {1, 0, 0, 2, 0, 0x20};
+        size_t known = fsetxattr(fd, "security.capability", capability, 20, 0) == 0;
         assert_int_equal(cairn_xattrs_read(fd, &xattrs, NULL), CAIRN_OK);
         assert_true(xattrs.is_lossy);
         assert_int_equal(xattrs.lost_errno, E2BIG);
-        assert_int_equal(xattrs.count, 0);
+        assert_int_equal(xattrs.count, known);
     }
     cairn_xattrs_release(&xattrs);
     close(fd);
@@ -384,6 +429,7 @@ int main(void)
         cmocka_unit_test(test_open),
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_holes),
+        cmocka_unit_test(test_holes_that_make_no_sense),
         cmocka_unit_test(test_reader),
         cmocka_unit_test(test_xattrs),
         cmocka_unit_test(test_more_xattrs_than_can_be_listed),
