@@ -47,12 +47,15 @@ static void retire(struct cairn_restore *r, struct cairn_restore_batch *b)
         cairn_restore_dir_unref(link->dir);
         cairn_free(link->name);
     }
-    b->want_count = b->order_count = b->file_count = b->held_count = b->link_count = 0;
+    /* Idle workers look at these at any time. */
+    (void)pthread_mutex_lock(&r->lock);
+    b->is_submitted = false;
     b->task_count = b->task_next = b->tasks_left = 0;
+    (void)pthread_mutex_unlock(&r->lock);
+    b->want_count = b->order_count = b->file_count = b->held_count = b->link_count = 0;
     b->bytes = 0;
     b->name_bytes = 0;
     b->descriptors = 0;
-    b->is_submitted = false;
 }
 
 /* Waits for a submitted batch; reports go out meanwhile. A failure does not end the wait: workers

@@ -136,6 +136,7 @@ static bool run_once(const struct scenario *scenario, const struct kind *kind, s
     }
     assert_int_equal(helper_count(b, ""), 1);
     assert_ok(cairn_backend_adopt(b, drop_all, NULL, &found, &error));
+    helper_commit(b);
     cairn_backend_close(b);
     assert_int_equal(helper_entries(helper_path(repo, "tmp")), 0);
     return reached;
@@ -271,6 +272,7 @@ static void test_adoption(void **state)
                     assert_ok(cairn_backend_remove(b, name, &error));
             }
             assert_int_equal(helper_count(b, ""), 1);
+            helper_commit(b);
             cairn_backend_close(b);
             assert_int_equal(helper_entries(helper_path(repo, "tmp")), 0);
         }

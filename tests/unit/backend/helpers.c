@@ -157,3 +157,11 @@ void helper_assert_ok(int status, const struct cairn_error *err, const char *cal
         fail();
     }
 }
+
+void helper_commit(struct cairn_backend *backend)
+{
+    const char *name = "log/00000000000000c0";
+    struct cairn_error error = {0};
+    assert_ok(cairn_backend_put(backend, name, "x", 1, CAIRN_LEVEL_NONE, &error));
+    assert_ok(cairn_backend_remove(backend, name, &error));
+}

@@ -46,6 +46,9 @@ size_t helper_count(struct cairn_backend *backend, const char *prefix);
 /* How many entries the directory has, without "." and "..". */
 size_t helper_entries(const char *dir);
 
+/* Puts a log entry and takes it away again: what was uploaded counts as committed. */
+void helper_commit(struct cairn_backend *backend);
+
 /* Fails with the error's text unless status is CAIRN_OK. */
 #define assert_ok(call) helper_assert_ok((call), &error, #call, __FILE__, __LINE__)
 void helper_assert_ok(int status, const struct cairn_error *err, const char *call, const char *file,

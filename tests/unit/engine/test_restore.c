@@ -253,6 +253,53 @@ static void devices_and_owners_come_back(void **state)
     tree_close(&t);
 }
 
+/* Without privileges other owners are lost, and with them what their set-id bits allow. */
+static void a_user_without_privileges_restores_the_rest(void **state)
+{
+    struct tree t;
+    struct cairn_restore_result result;
+    struct heard heard = {0};
+    struct cairn_error err = {0};
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(chown(base, 65534, 65534), 0);
+    assert_int_equal(setegid(65534), 0);
+    assert_int_equal(seteuid(65534), 0);
+    tree_open(&t);
+    struct tree_node *n = tree_file(t.root, "setuid", small, 1);
+    n->entry.uid = 0;
+    n->entry.mode = 06755;
+    struct tree_node *dir = tree_dir(t.root, "closed");
+    dir->entry.mode = 0;
+    tree_file(dir, "link 1", pieces, 3)->entry.hardlink_group = 1;
+    tree_file(dir, "link 2", pieces, 3)->entry.hardlink_group = 1;
+    n = tree_inline(dir, "read-only", "x");
+    n->entry.mode = 0400;
+    n = tree_file(t.root, "attribute", small, 1);
+    tree_xattr(n, "user.one", "1");
+    n->entry.mode = 0444;
+    tree_commit(&t);
+    const struct cairn_restore_options options = {.size = sizeof(options),
+                                                  .target = in("out"),
+                                                  .level = CAIRN_LEVEL_NONE,
+                                                  .event = hear,
+                                                  .event_ctx = &heard};
+    int status = cairn_restore_run(t.store, &t.manifest, &options, 2, &result, &err);
+    tree_close(&t);
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(setegid(0), 0);
+    assert_int_equal(status, CAIRN_OK);
+    assert_int_equal(result.problems, 1);
+    assert_string_equal(heard.paths[0], "/setuid");
+    assert_non_null(strstr(heard.messages[0], "owner"));
+    assert_int_equal(stat_of("out/setuid").st_mode, S_IFREG | 0755);
+    assert_int_equal(stat_of("out/closed").st_mode, S_IFDIR);
+    assert_int_equal(stat_of("out/closed/link 2").st_nlink, 2);
+    assert_int_equal(stat_of("out/closed/read-only").st_mode, S_IFREG | 0400);
+    assert_int_equal(stat_of("out/attribute").st_mode, S_IFREG | 0444);
+}
+
 static void hard_links_are_one_file(void **state)
 {
     struct tree t;
@@ -327,11 +374,23 @@ static void a_path_of_a_snapshot_is_restored_alone(void **state)
     tree_close(&t);
 }
 
+/* Allows so many descriptors; 0: as many as at first. */
+static void limit_descriptors(rlim_t count)
+{
+    static struct rlimit before;
+    struct rlimit limit;
+    if (before.rlim_max == 0)
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    limit = before;
+    if (count > 0)
+        limit.rlim_cur = count;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
 static void many_small_files_come_back_with_few_descriptors(void **state)
 {
     struct tree t;
     struct cairn_restore_result result;
-    struct rlimit before, few;
     (void)state;
     tree_open(&t);
     for (uint64_t d = 0; d < 500; d++) {
@@ -346,12 +405,9 @@ static void many_small_files_come_back_with_few_descriptors(void **state)
         }
     }
     tree_commit(&t);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    few = before;
-    few.rlim_cur = 256;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    limit_descriptors(256);
     restore_well(&t, NULL, 2, &result);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    limit_descriptors(0);
     assert_int_equal(result.files, 10000);
     assert_int_equal(result.dirs, 500);
     for (uint64_t d = 0; d < 500; d += 7) {
@@ -426,7 +482,9 @@ static void deep_paths_come_back(void **state)
     top->entry.has_directory = true;
     top->is_stored = true;
     tree_commit(&t);
+    limit_descriptors(128);
     restore_well(&t, NULL, 2, &result);
+    limit_descriptors(0);
     assert_int_equal(result.dirs, levels);
     assert_int_equal(result.files, 20);
     int fd = open(in("out"), O_RDONLY | O_DIRECTORY);
@@ -706,6 +764,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(every_kind_of_entry_comes_back),
         TEST(devices_and_owners_come_back),
+        TEST(a_user_without_privileges_restores_the_rest),
         TEST(hard_links_are_one_file),
         TEST(a_path_of_a_snapshot_is_restored_alone),
         TEST(many_small_files_come_back_with_few_descriptors),

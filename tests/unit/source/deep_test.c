@@ -73,7 +73,7 @@ static unsigned walk_and_open(const char *dir, unsigned threads, size_t *most_op
 static void test_paths_of_40000_bytes(void **state)
 {
     (void)state;
-    char *dir = helper_dir();
+    char *dir = helper_dir_in_memory();
     make_deep(dir, DEPTH);
     for (unsigned threads = 0; threads < 3; threads += 2) {
         size_t before = helper_open_files(), most = 0, path_len = 0;
@@ -88,7 +88,7 @@ static void test_paths_of_40000_bytes(void **state)
 static void test_few_descriptors(void **state)
 {
     (void)state;
-    char *dir = helper_dir();
+    char *dir = helper_dir_in_memory();
     make_deep(dir, 1500);
     size_t before = helper_open_files(), most = 0, path_len = 0;
     struct rlimit old, low;
@@ -106,7 +106,7 @@ static void test_few_descriptors(void **state)
 static void test_descriptors_run_out(void **state)
 {
     (void)state;
-    char *dir = helper_dir();
+    char *dir = helper_dir_in_memory();
     make_deep(dir, 300);
     struct cairn_walk *walk;
     struct cairn_walk_event event;
@@ -136,7 +136,7 @@ static void test_descriptors_run_out(void **state)
 static void test_handles_after_the_walk(void **state)
 {
     (void)state;
-    char *dir = helper_dir();
+    char *dir = helper_dir_in_memory();
     helper_mkdir(dir, "a");
     helper_mkdir(dir, "a/b");
     helper_mkdir(dir, "a/b/c");

@@ -14,15 +14,25 @@
 
 #include "base/error.h"
 
-char *helper_dir(void)
+static char *make_dir(const char *otherwise)
 {
     char path[512];
     const char *tmp = getenv("TMPDIR");
-    (void)snprintf(path, sizeof(path), "%s/cairn-source-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    (void)snprintf(path, sizeof(path), "%s/cairn-source-XXXXXX", tmp && *tmp ? tmp : otherwise);
     assert_non_null(mkdtemp(path));
     char *real = realpath(path, NULL);
     assert_non_null(real);
     return real;
+}
+
+char *helper_dir(void)
+{
+    return make_dir("/tmp");
+}
+
+char *helper_dir_in_memory(void)
+{
+    return make_dir(access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp");
 }
 
 /* Empties the directory open at fd, going down with one descriptor at a time. */

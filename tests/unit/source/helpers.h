@@ -19,6 +19,10 @@
 /* A fresh directory below $TMPDIR or /tmp; free with helper_remove. */
 char *helper_dir(void);
 
+/* As helper_dir, in memory where /dev/shm is writable and TMPDIR not set: for trees of many files.
+ */
+char *helper_dir_in_memory(void);
+
 /* Removes a tree of any depth. */
 void helper_remove(char *path);
 

@@ -183,7 +183,7 @@ static void make_tree(const char *dir, unsigned *seed, int depth)
 static void test_threads_do_not_change_the_stream(void **state)
 {
     (void)state;
-    char *dir = helper_dir();
+    char *dir = helper_dir_in_memory();
     unsigned seed = 7;
     make_tree(dir, &seed, 0);
     struct helper_stream one, other;
@@ -205,7 +205,7 @@ static void test_threads_do_not_change_the_stream(void **state)
 static void test_large_directory(void **state)
 {
     (void)state;
-    char *dir = helper_dir();
+    char *dir = helper_dir_in_memory();
     const unsigned count = 100000;
     int fd = open(dir, O_RDONLY | O_DIRECTORY);
     for (unsigned i = 0; i < count; i++) {
@@ -250,7 +250,7 @@ static void test_large_directory(void **state)
 static void test_skip(void **state)
 {
     (void)state;
-    char *dir = helper_dir();
+    char *dir = helper_dir_in_memory();
     unsigned seed = 3;
     make_tree(dir, &seed, 1);
     for (unsigned threads = 0; threads < 3; threads++) {
@@ -352,7 +352,7 @@ static bool is_cancelled_late(void *ctx)
 static void test_cancel_and_free_at_any_point(void **state)
 {
     (void)state;
-    char *dir = helper_dir();
+    char *dir = helper_dir_in_memory();
     unsigned seed = 11;
     make_tree(dir, &seed, 2);
     size_t open = helper_open_files();
@@ -386,7 +386,7 @@ static void test_cancel_and_free_at_any_point(void **state)
 static void test_memory_runs_out(void **state)
 {
     (void)state;
-    char *dir = helper_dir();
+    char *dir = helper_dir_in_memory();
     unsigned seed = 5;
     make_tree(dir, &seed, 3);
     size_t open = helper_open_files();
