@@ -4,6 +4,7 @@
 #include <zstd_errors.h>
 
 #include "base/alloc.h"
+#include "base/buffer.h"
 #include "base/error.h"
 #include "codec/codec_internal.h"
 
@@ -65,9 +66,30 @@ int cairn_codec_compress(struct cairn_codec *codec, int level, const void *data,
     return CAIRN_OK;
 }
 
+/* docs/format.md, section 3: one frame and nothing else, no dictionary, a window of at most 8 MiB.
+ * zstd itself would take several frames, skip what claims to be skippable, and bound the window of
+ * streams only. */
+static bool is_one_frame(const uint8_t *frame, size_t len)
+{
+    const uint64_t window_max = (uint64_t)1 << CAIRN_CODEC_WINDOW_LOG_MAX;
+    if (len < 6 || cairn_load_u32(frame) != ZSTD_MAGICNUMBER ||
+        ZSTD_findFrameCompressedSize(frame, len) != len)
+        return false;
+    const unsigned descriptor = frame[4];
+    if ((descriptor & 3) != 0) /* names a dictionary */
+        return false;
+    if (descriptor & 0x20) /* a single segment: its window is its content */
+        return ZSTD_getFrameContentSize(frame, len) <= window_max;
+    const uint64_t base = (uint64_t)1 << (10 + (frame[5] >> 3));
+    return base + base / 8 * (frame[5] & 7) <= window_max;
+}
+
 int cairn_codec_decompress(struct cairn_codec *codec, const void *data, size_t len, void *out,
                            size_t plain_len, struct cairn_error *err)
 {
+    if (!is_one_frame(data, len))
+        return cairn_error_set(err, CAIRN_CORRUPT, 0,
+                               "compressed bytes are damaged: not one zstd frame");
     size_t code = ZSTD_decompressDCtx(codec->decompressor, out, plain_len, data, len);
     if (ZSTD_isError(code)) {
         if (ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation)

@@ -188,10 +188,9 @@ static int init(struct cairn_restore *r, unsigned threads, struct cairn_error *e
 
 static void release(struct cairn_restore *r)
 {
-    cairn_restore_workers_end(r);
+    cairn_restore_batches_release(r);
     cairn_restore_drain(r);
     cairn_restore_walk_release(r);
-    cairn_restore_batches_release(r);
     cairn_fetcher_free(r->fetcher);
     cairn_restore_set_release(&r->lost);
     cairn_free(r->prefix);

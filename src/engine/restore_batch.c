@@ -142,6 +142,10 @@ void cairn_restore_batches_release(struct cairn_restore *r)
         struct cairn_restore_batch *b = &r->batches[(r->batch_number + i) & 1];
         if (b->wants && b->order && b->files && b->held)
             give_up(r, b);
+    }
+    cairn_restore_workers_end(r);
+    for (unsigned i = 0; i < 2; i++) {
+        struct cairn_restore_batch *b = &r->batches[i];
         cairn_free(b->wants);
         cairn_free(b->order);
         cairn_free(b->files);
@@ -233,7 +237,8 @@ static int add_content(struct cairn_restore *r, struct cairn_restore_file *file,
         if (extent.is_hole)
             continue;
         /* One chunk: the want itself is what is pending. */
-        file->is_whole = extent.at == 0 && extent.len == entry->size;
+        if (extent.at == 0)
+            file->is_whole = extent.len == entry->size;
         int added = add_want(r, file, &extent, err);
         if (added != CAIRN_OK) {
             file->is_whole = false; /* no want stands for it, so the hold has to */

@@ -348,6 +348,8 @@ int cairn_restore_node(struct cairn_restore *r, struct cairn_restore_dir *dir,
 /* ---- restore_batch.c ------------------------------------------------------------------------ */
 
 int cairn_restore_batches_init(struct cairn_restore *r, struct cairn_error *err);
+
+/* Gives up what is not done, ends the workers and frees the batches. May be called again. */
 void cairn_restore_batches_release(struct cairn_restore *r);
 
 /* Adds a regular file, or a further name of one; submits batches as they fill. */

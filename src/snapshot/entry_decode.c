@@ -24,6 +24,22 @@ static struct cairn_slice rest(struct cairn_reader *r)
     return cairn_reader_take(r, cairn_reader_left(r));
 }
 
+/* Field 8: whole pairs, ascending by name. */
+static bool xattrs_are_sound(struct cairn_slice xattrs)
+{
+    struct cairn_reader r;
+    struct cairn_slice name, value, last = {NULL, 0};
+    cairn_reader_init(&r, xattrs.data, xattrs.len);
+    while (cairn_xattr_decode(&r, &name, &value)) {
+        const size_t common = last.len < name.len ? last.len : name.len;
+        const int order = common ? memcmp(last.data, name.data, common) : 0;
+        if (order > 0 || (order == 0 && last.len >= name.len))
+            return false;
+        last = name;
+    }
+    return cairn_reader_is_done(&r);
+}
+
 static void decode_attributes(struct cairn_reader *r, struct cairn_entry *e)
 {
     e->mode = small(r, 07777);
@@ -62,6 +78,7 @@ static bool decode_field(struct cairn_entry *e, uint64_t tag, struct cairn_reade
     case 6:
         e->rdev_major = small(r, UINT32_MAX);
         e->rdev_minor = small(r, UINT32_MAX);
+        r->failed |= e->type != CAIRN_ENTRY_BLOCK && e->type != CAIRN_ENTRY_CHARACTER;
         break;
     case 7:
         e->has_directory = true;
@@ -70,10 +87,12 @@ static bool decode_field(struct cairn_entry *e, uint64_t tag, struct cairn_reade
         break;
     case 8:
         e->xattrs = rest(r);
+        r->failed |= !xattrs_are_sound(e->xattrs);
         break;
     case 9:
         e->has_xattrs_ref = true;
         cairn_reader_copy(r, e->xattrs_ref.bytes, 32);
+        r->failed |= e->xattrs.len > 0; /* fields 8 and 9 never stand together */
         break;
     case 10:
         e->has_flags = true;
@@ -104,7 +123,7 @@ static bool decode_field(struct cairn_entry *e, uint64_t tag, struct cairn_reade
 bool cairn_entry_decode_fields(struct cairn_reader *reader, struct cairn_entry *entry)
 {
     uint64_t before = 0;
-    bool has_attributes = false, has_size = false;
+    bool has_attributes = false, has_size = false, has_device = false;
     while (!reader->failed && cairn_reader_left(reader) > 0) {
         uint64_t tag = cairn_reader_varint(reader);
         struct cairn_slice value = cairn_reader_bytes(reader);
@@ -115,6 +134,7 @@ bool cairn_entry_decode_fields(struct cairn_reader *reader, struct cairn_entry *
         before = tag;
         has_attributes |= tag == 1;
         has_size |= tag == 2;
+        has_device |= tag == 6;
         if (!decode_field(entry, tag, &field)) {
             if (tag < 64 && entry->unknown_field == 0)
                 entry->unknown_field = tag;
@@ -126,8 +146,11 @@ bool cairn_entry_decode_fields(struct cairn_reader *reader, struct cairn_entry *
         return false;
     if (entry->type == CAIRN_ENTRY_SYMLINK && entry->link.len == 0)
         return false;
+    if ((entry->type == CAIRN_ENTRY_BLOCK || entry->type == CAIRN_ENTRY_CHARACTER) && !has_device)
+        return false;
     if (entry->type == CAIRN_ENTRY_FILE) {
-        bool fits = entry->has_inline ? !entry->has_content && entry->inline_data.len == entry->size
+        bool fits = entry->has_inline ? !entry->has_content && entry->size > 0 &&
+                                            entry->inline_data.len == entry->size
                                       : entry->has_content == (entry->size > 0);
         return has_size && (fits || entry->unknown_field != 0);
     }

@@ -231,7 +231,8 @@ int cairn_manifest_root(const struct cairn_manifest *manifest, struct cairn_entr
     struct cairn_entry entry = {0};
     cairn_reader_init(&reader, manifest->root_fields.data, manifest->root_fields.len);
     entry.type = cairn_reader_u8(&reader);
-    if (entry.type != CAIRN_ENTRY_DIRECTORY || !cairn_entry_decode_fields(&reader, &entry))
+    if (entry.type != CAIRN_ENTRY_DIRECTORY || !cairn_entry_decode_fields(&reader, &entry) ||
+        entry.has_directory)
         return cairn_error_set(err, CAIRN_CORRUPT, 0, "a snapshot's root is malformed");
     entry.has_directory = true;
     entry.directory = manifest->root;

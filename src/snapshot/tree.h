@@ -52,7 +52,11 @@ struct cairn_tree_reader {
     struct cairn_fetcher *fetcher;
     struct cairn_buf chunks[CAIRN_TREE_DEPTH_MAX + 1];
     struct cairn_reader readers[CAIRN_TREE_DEPTH_MAX + 1];
-    unsigned depth; /* levels in use */
+    uint64_t ends[CAIRN_TREE_DEPTH_MAX + 1]; /* entries read when a chunk below the topmost ends */
+    uint64_t entries;                        /* read so far */
+    unsigned depth;                          /* levels in use */
+    struct cairn_slice first;                /* of the item that was followed: the next name */
+    bool has_first;
     struct cairn_buf last;
     bool has_last;
 };

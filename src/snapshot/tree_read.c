@@ -35,6 +35,8 @@ int cairn_tree_reader_init(struct cairn_tree_reader *reader, struct cairn_fetche
     reader->fetcher = fetcher;
     reader->depth = 0;
     reader->has_last = false;
+    reader->has_first = false;
+    reader->entries = 0;
     return push(reader, id, err);
 }
 
@@ -54,12 +56,12 @@ static int kind_of(const struct cairn_buf *chunk)
 
 /* Reads an item of an inner chunk. */
 static int next_item(struct cairn_reader *r, struct cairn_slice *first, struct cairn_id *id,
-                     struct cairn_error *err)
+                     uint64_t *entries, struct cairn_error *err)
 {
     *first = cairn_reader_bytes(r);
     cairn_reader_copy(r, id->bytes, 32);
-    (void)cairn_reader_varint(r);
-    return r->failed ? malformed(err) : CAIRN_OK;
+    *entries = cairn_reader_varint(r);
+    return r->failed || *entries == 0 ? malformed(err) : CAIRN_OK;
 }
 
 /* Steps over the kind byte of a chunk that is read for the first time. */
@@ -71,6 +73,42 @@ static int skip_kind(struct cairn_reader *r, const struct cairn_buf *chunk, stru
     return kind == KIND_LEAF || kind == KIND_INNER ? CAIRN_OK : malformed(err);
 }
 
+/* Whether a name may come next: above all before it, and what the item that led here says. */
+static bool fits(const struct cairn_tree_reader *reader, struct cairn_slice name)
+{
+    const struct cairn_slice last = {reader->last.data, reader->last.len};
+    return (!reader->has_last || cairn_name_compare(last, name) < 0) &&
+           (!reader->has_first || cairn_name_compare(reader->first, name) == 0);
+}
+
+/* Follows the next item of the deepest chunk, an inner one. */
+static int descend(struct cairn_tree_reader *reader, struct cairn_error *err)
+{
+    struct cairn_slice first;
+    struct cairn_id id;
+    uint64_t entries;
+    int status = next_item(&reader->readers[reader->depth - 1], &first, &id, &entries, err);
+    if (status != CAIRN_OK)
+        return status;
+    if (!fits(reader, first) || entries > UINT64_MAX - reader->entries)
+        return malformed(err);
+    reader->first = first;
+    reader->has_first = true;
+    status = push(reader, &id, err);
+    if (status == CAIRN_OK)
+        reader->ends[reader->depth - 1] = reader->entries + entries;
+    return status;
+}
+
+/* Leaves the deepest chunk, which was read to its end. */
+static int ascend(struct cairn_tree_reader *reader, struct cairn_error *err)
+{
+    const unsigned at = --reader->depth;
+    const bool is_whole = at > 0 ? reader->entries == reader->ends[at]
+                                 : reader->entries > 0 || kind_of(&reader->chunks[0]) == KIND_LEAF;
+    return is_whole ? CAIRN_OK : malformed(err);
+}
+
 int cairn_tree_next(struct cairn_tree_reader *reader, struct cairn_entry *entry, bool *done,
                     struct cairn_error *err)
 {
@@ -80,25 +118,18 @@ int cairn_tree_next(struct cairn_tree_reader *reader, struct cairn_entry *entry,
         int status = skip_kind(r, chunk, err);
         if (status != CAIRN_OK)
             return status;
-        if (cairn_reader_left(r) == 0) {
-            reader->depth--;
-            continue;
-        }
-        if (kind_of(chunk) == KIND_INNER) {
-            struct cairn_slice first;
-            struct cairn_id id;
-            status = next_item(r, &first, &id, err);
-            if (status == CAIRN_OK)
-                status = push(reader, &id, err);
+        const bool is_read = cairn_reader_left(r) == 0;
+        if (is_read || kind_of(chunk) == KIND_INNER) {
+            status = is_read ? ascend(reader, err) : descend(reader, err);
             if (status != CAIRN_OK)
                 return status;
             continue;
         }
         struct cairn_entry found;
-        const struct cairn_slice last = {reader->last.data, reader->last.len};
-        if (!cairn_entry_decode(r, &found) ||
-            (reader->has_last && cairn_name_compare(last, found.name) >= 0))
+        if (!cairn_entry_decode(r, &found) || !fits(reader, found.name))
             return malformed(err);
+        reader->has_first = false;
+        reader->entries++;
         cairn_buf_clear(&reader->last);
         cairn_buf_put(&reader->last, found.name.data, found.name.len);
         reader->has_last = true;
@@ -115,13 +146,18 @@ static int choose(struct cairn_tree_reader *reader, struct cairn_slice name, str
                   bool *any, struct cairn_error *err)
 {
     struct cairn_reader *r = &reader->readers[reader->depth - 1];
+    struct cairn_slice last = {NULL, 0};
     *any = false;
     while (cairn_reader_left(r) > 0) {
         struct cairn_slice first;
         struct cairn_id child;
-        int status = next_item(r, &first, &child, err);
+        uint64_t entries;
+        int status = next_item(r, &first, &child, &entries, err);
         if (status != CAIRN_OK)
             return status;
+        if (cairn_name_compare(last, first) >= 0)
+            return malformed(err);
+        last = first;
         if (cairn_name_compare(first, name) > 0)
             break;
         *id = child;

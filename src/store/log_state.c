@@ -42,6 +42,16 @@ static int out_of_memory(struct cairn_error *err)
     return cairn_error_no_memory(err, "the repository's log");
 }
 
+/* A level from 1 to 4; anything else fails the reader, and 0 is returned. */
+static uint8_t read_level(struct cairn_reader *r)
+{
+    const uint8_t level = cairn_reader_u8(r);
+    if (level >= CAIRN_LEVEL_NONE && level <= CAIRN_LEVEL_FILE)
+        return level;
+    r->failed = true;
+    return 0;
+}
+
 static int apply_genesis(struct cairn_log_state *state, struct cairn_reader *r)
 {
     struct cairn_genesis g;
@@ -73,13 +83,11 @@ static int apply_pack(struct cairn_log_state *state, struct cairn_reader *r, boo
     cairn_reader_copy(r, pack.name.bytes, 32);
     pack.length = cairn_reader_u64(r);
     pack.type = cairn_reader_u8(r);
-    pack.level = cairn_reader_u8(r);
+    pack.level = read_level(r);
     if (has_boot)
         cairn_reader_copy(r, pack.boot, sizeof(pack.boot));
     else
         memcpy(pack.boot, boot, sizeof(pack.boot));
-    if (pack.level < CAIRN_LEVEL_NONE || pack.level > CAIRN_LEVEL_FILE)
-        r->failed = true;
     if (r->failed || pack.level >= CAIRN_LEVEL_FILESYSTEM)
         return CAIRN_OK;
     void *moved = room(state->weak, state->weak_count, &state->weak_cap, sizeof(pack));
@@ -106,6 +114,13 @@ static int apply_segment(struct cairn_log_state *state, struct cairn_reader *r, 
     struct cairn_log_segment segment = {.is_weak = level == CAIRN_LEVEL_NONE};
     cairn_reader_copy(r, segment.name.bytes, 32);
     segment.length = cairn_reader_u64(r);
+    /* Named again: by a later commit that made it durable. */
+    for (size_t i = 0; i < state->segment_count; i++) {
+        if (memcmp(&state->segments[i].name, &segment.name, sizeof(segment.name)) == 0) {
+            state->segments[i] = segment;
+            return CAIRN_OK;
+        }
+    }
     void *moved = room(state->segments, state->segment_count, &state->segment_cap, sizeof(segment));
     if (moved == NULL)
         return out_of_memory(err);
@@ -266,10 +281,12 @@ static int apply_by_id(struct cairn_log_state *state, uint64_t tag, struct cairn
         remove_condemned(state, &id);
         remove_weak(state, &id);
         return CAIRN_OK;
-    default: /* CAIRN_LOG_PACK_LEVEL */
-        if (cairn_reader_u8(r) >= CAIRN_LEVEL_FILESYSTEM && !r->failed)
+    default: { /* CAIRN_LOG_PACK_LEVEL */
+        const uint8_t level = read_level(r);
+        if (level >= CAIRN_LEVEL_FILESYSTEM)
             remove_weak(state, &id);
         return CAIRN_OK;
+    }
     }
 }
 
@@ -334,7 +351,7 @@ static int apply_record(struct cairn_log_state *state, uint64_t tag, struct cair
         cairn_reader_copy(&r, context->boot, 16);
         break;
     case CAIRN_LOG_LEVEL:
-        context->level = cairn_reader_u8(&r);
+        context->level = read_level(&r);
         break;
     case CAIRN_LOG_KEY:
         status = apply_key(state, &r, err);

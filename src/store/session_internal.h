@@ -125,7 +125,8 @@ int cairn_session_adopt(struct cairn_session *session, struct cairn_error *err);
 /* Verifies packs that were not synced before a reboot, and excludes those that were lost. */
 int cairn_session_verify_weak(struct cairn_session *session, struct cairn_error *err);
 
-/* Makes packs below level FILESYSTEM durable and appends records that say so. */
+/* Makes packs below level FILESYSTEM, and segments of level NONE, durable and appends records that
+ * say so. */
 int cairn_session_raise_weak(struct cairn_session *session, struct cairn_buf *records,
                              struct cairn_error *err);
 

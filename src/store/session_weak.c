@@ -54,6 +54,24 @@ int cairn_session_verify_weak(struct cairn_session *session, struct cairn_error 
     return status;
 }
 
+/* Segments that were never synced but are here (those that are not count as absent already). */
+static int raise_segments(struct cairn_session *session, struct cairn_buf *records,
+                          struct cairn_error *err)
+{
+    struct cairn_store *store = session->store;
+    int status = CAIRN_OK;
+    for (size_t i = 0; i < store->log.segment_count && status == CAIRN_OK; i++) {
+        const struct cairn_log_segment *segment = &store->log.segments[i];
+        if (!segment->is_weak || !cairn_id_set_has(&store->loaded, &segment->name))
+            continue;
+        char name[CAIRN_BACKEND_NAME_MAX + 1];
+        cairn_store_segment_name(name, &segment->name);
+        status = cairn_backend_sync_object(store->backend, name, err);
+        cairn_log_put_segment(records, segment);
+    }
+    return status;
+}
+
 int cairn_session_raise_weak(struct cairn_session *session, struct cairn_buf *records,
                              struct cairn_error *err)
 {
@@ -68,5 +86,5 @@ int cairn_session_raise_weak(struct cairn_session *session, struct cairn_buf *re
         status = cairn_backend_sync_object(store->backend, name, err);
         cairn_log_put_pack_level(records, &pack->name, CAIRN_LEVEL_FILE);
     }
-    return status;
+    return status == CAIRN_OK ? raise_segments(session, records, err) : status;
 }

@@ -40,8 +40,7 @@ static enum faults_kind enter(const char *name)
     if (is_hit && counts.hit++ == 0)
         counts.name = name;
     (void)pthread_mutex_unlock(&lock);
-    if (kind == FAULTS_KILL_BEFORE ||
-        (kind == FAULTS_KILL_HALF && strcmp(name, "pwrite") != 0))
+    if (kind == FAULTS_KILL_BEFORE || (kind == FAULTS_KILL_HALF && strcmp(name, "pwrite") != 0))
         die();
     return kind;
 }

@@ -27,9 +27,9 @@ struct faults_plan {
 };
 
 struct faults_counts {
-    size_t calls;  /* all */
-    size_t window; /* from the first pack that was complete to the log entry's name */
-    size_t hit;    /* how many the plan hit */
+    size_t calls;     /* all */
+    size_t window;    /* from the first pack that was complete to the log entry's name */
+    size_t hit;       /* how many the plan hit */
     const char *name; /* the first that it hit, or NULL */
 };
 

@@ -32,7 +32,8 @@ struct fixture {
     struct fixture_block *blocks;
 };
 
-/* Makes the scratch directory (below $TMPDIR or /tmp) with an empty source that has a directory d.
+/* Makes the scratch directory (below $TMPDIR, else /dev/shm, because no disk is needed, else /tmp)
+ * with an empty source that has a directory d.
  * end removes it. */
 void fixture_begin(struct fixture *fixture, const char *name);
 void fixture_end(struct fixture *fixture);
@@ -55,11 +56,12 @@ int fixture_sum_snapshot(const struct fixture *fixture, struct cairn_repo *repo,
 bool fixture_judge_files(const struct fixture *fixture, struct cairn_repo *repo,
                          const struct cairn_id *id, size_t *failed, size_t *right);
 
-/* Repository of the fixture: with its key file unless aead is CAIRN_AEAD_NONE. */
-int fixture_init(const struct fixture *fixture, int aead, unsigned threads,
-                 struct cairn_repo **out, struct cairn_error *err);
-int fixture_open(const struct fixture *fixture, int aead, unsigned threads,
-                 struct cairn_repo **out, struct cairn_error *err);
+/* Repository of the fixture: with its key file unless aead is CAIRN_AEAD_NONE. syncfs is trusted
+ * wherever it lies, so that level filesystem is what it is. */
+int fixture_init(const struct fixture *fixture, int aead, unsigned threads, struct cairn_repo **out,
+                 struct cairn_error *err);
+int fixture_open(const struct fixture *fixture, int aead, unsigned threads, struct cairn_repo **out,
+                 struct cairn_error *err);
 
 /* A backup of the source. */
 int fixture_backup(const struct fixture *fixture, struct cairn_repo *repo, int level,

@@ -96,8 +96,7 @@ static int run_backup(struct scenario *s, int level)
     if (status == CAIRN_OK) {
         s->saved[s->saved_count].id = result.snapshot;
         /* With problems it holds less: verify looks what. */
-        s->saved[s->saved_count++].sum =
-            result.problems == 0 ? fixture_sum_source(&s->fixture) : 0;
+        s->saved[s->saved_count++].sum = result.problems == 0 ? fixture_sum_source(&s->fixture) : 0;
     }
     return noted(s, status, &err);
 }

@@ -187,8 +187,8 @@ static void cut_all(const char *state_dir)
         const char *name = cairn_memory_backend_name(whole, i);
         size_t len;
         const uint8_t *bytes = bytes_of(whole, name, &len);
-        const size_t lengths[] = {0,       1,       127,       128,        129,     144, len / 2,
-                                  len - 1, len - 16, len - 32, len - 4096, len - 128};
+        const size_t lengths[] = {0,       1,       127,      128,      129,        144,
+                                  len / 2, len - 1, len - 16, len - 32, len - 4096, len - 128};
         for (size_t k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
             if (lengths[k] >= len)
                 continue;

@@ -244,7 +244,7 @@ class ParserTest(unittest.TestCase):
 
     def test_unknown_log_records(self):
         self.assertIsNone(rescue.parse_record(64, b"x"))
-        for tag in (0, 16, 32, 63):
+        for tag in (0, 17, 32, 63):
             with self.assertRaises(rescue.Unsupported):
                 rescue.parse_record(tag, b"x")
 

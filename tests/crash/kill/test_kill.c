@@ -161,7 +161,8 @@ static int check_snapshot(void *ctx, const struct cairn_snapshot_info *info)
         fail(is_known ? "a saved snapshot does not restore" : "a listed snapshot does not restore",
              err.message);
     if (sum != wanted)
-        fail(is_known ? "a saved snapshot has other content" : "a listed one has other content", "");
+        fail(is_known ? "a saved snapshot has other content" : "a listed one has other content",
+             "");
     if (!is_known) {
         saved[saved_count].id = info->id;
         saved[saved_count++].sum = sum;
@@ -319,13 +320,14 @@ int main(void)
             new_repository();
         one_round(counts);
     }
-    printf("%u kills, %u of them between the first complete pack and the log, %u a second time;\n"
-           "levels: none %u, metadata %u, filesystem %u, file %u; %u backups ended before the call\n"
-           "after kills: %u snapshots complete but not reported, %u times packs without a commit;\n"
-           "%u later backups had less to store because of what the dead left\n",
-           stats.kills, stats.in_window, stats.doubled, stats.at_level[1], stats.at_level[2],
-           stats.at_level[3], stats.at_level[4], stats.finished, stats.unreported, stats.orphans,
-           stats.adopted);
+    printf(
+        "%u kills, %u of them between the first complete pack and the log, %u a second time;\n"
+        "levels: none %u, metadata %u, filesystem %u, file %u; %u backups ended before the call\n"
+        "after kills: %u snapshots complete but not reported, %u times packs without a commit;\n"
+        "%u later backups had less to store because of what the dead left\n",
+        stats.kills, stats.in_window, stats.doubled, stats.at_level[1], stats.at_level[2],
+        stats.at_level[3], stats.at_level[4], stats.finished, stats.unreported, stats.orphans,
+        stats.adopted);
     fixture_end(&fixture);
     if (rounds >= 100 && (stats.in_window * 3 < stats.kills || stats.adopted == 0)) {
         (void)fprintf(stderr, "too few kills between the first pack and the log, or no adoption\n");

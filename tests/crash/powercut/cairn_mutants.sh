@@ -41,7 +41,7 @@ mutant() { # file system, level, io, mutant, match, what must be
         --expect fail --no-keep --workload "'$here/cairn_workload.sh' \"\$1\" $level" \
         --check "'$here/cairn_check.sh' \"\$1\" \"\$2\"" </dev/null || status=$?
     [ "$status" != 77 ] || return 0
-    [ "$6" = same ] && echo "info: $what: $([ "$status" = 0 ] || echo not) caught" && return 0
+    [ "$6" = same ] && echo "info: $what: status $status (0: caught)" && return 0
     tried=$((tried + 1))
     if [ "$status" != 0 ]; then
         echo "not ok: $what: not caught within $cuts cuts, seed $seed"

@@ -5,8 +5,8 @@
  * listed. Then the same record with each barrier taken out or moved: each such mutant must be
  * caught.
  *
- * CAIRN_STATES=N: so many random combinations at each cut (default 300; up to 12 loose operations all combinations). Prints how to repeat a
- * failure.
+ * CAIRN_STATES=N: so many random combinations at each cut (default 300; up to 12 loose operations
+ * all combinations). Prints how to repeat a failure.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -115,8 +115,9 @@ static int back_up(struct cairn_repo *repo, int level, struct expected *out)
 }
 
 /* Records init and three backups of a changing source. The first is always at level file, so that
- * there is an old snapshot that must survive whatever the level under test. */
-static void record(struct trace *trace, int level, struct expected expected[BACKUPS])
+ * there is an old snapshot that must survive whatever the level under test; the last has a level of
+ * its own, because a strong commit must make durable what weak ones before it left. */
+static void record(struct trace *trace, int level, int last, struct expected expected[BACKUPS])
 {
     const struct cairn_repo_options options = {.size = sizeof(options),
                                                .location = repo_path,
@@ -141,7 +142,11 @@ static void record(struct trace *trace, int level, struct expected expected[BACK
         write_file("small", 300 + i, i);
         write_file("d/other", 5000, i == 2 ? 1 : i);
         write_file("large", 20000 * (i + 1), i);
-        (void)back_up(repo, i == 0 ? CAIRN_LEVEL_FILE : level, &expected[i]);
+        (void)back_up(repo,
+                      i == 0             ? CAIRN_LEVEL_FILE
+                      : i + 1 == BACKUPS ? last
+                                         : level,
+                      &expected[i]);
         trace_mark(trace);
     }
     for (unsigned i = 0; i < BACKUPS; i++) {
@@ -154,7 +159,8 @@ static void record(struct trace *trace, int level, struct expected expected[BACK
     trace_stop();
 }
 
-static uint8_t keys[5][32];
+#define TRACES 7
+static uint8_t keys[TRACES][32];
 static const uint8_t *key;
 
 struct listing {
@@ -408,7 +414,7 @@ static bool move_log_first(struct trace *t, const char *place)
     return false;
 }
 
-static int run_mutants(struct trace traces[5], struct expected expected[5][BACKUPS])
+static int run_mutants(struct trace traces[TRACES], struct expected expected[TRACES][BACKUPS])
 {
     int missed = 0;
     size_t count = sizeof(mutants) / sizeof(mutants[0]);
@@ -453,8 +459,8 @@ static void read_key(uint8_t out[32])
 
 int main(void)
 {
-    static struct trace traces[5];
-    static struct expected expected[5][BACKUPS];
+    static struct trace traces[TRACES];
+    static struct expected expected[TRACES][BACKUPS];
     const char *base = getenv("TMPDIR"), *wanted = getenv("CAIRN_STATES");
     int failed = 0;
     if (wanted)
@@ -469,17 +475,37 @@ int main(void)
     seen = calloc(SEEN, sizeof(*seen));
     if (seen == NULL)
         die("memory");
-    for (int level = CAIRN_LEVEL_NONE; level <= CAIRN_LEVEL_FILE; level++) {
-        static const char *const names[] = {"", "none", "metadata", "filesystem", "file"};
+    for (int level = 1; level < TRACES; level++) {
+        static const char *const names[] = {"",
+                                            "none",
+                                            "metadata",
+                                            "filesystem",
+                                            "file",
+                                            "none, then filesystem",
+                                            "metadata, then file"};
+        static const int weak[] = {0,
+                                   CAIRN_LEVEL_NONE,
+                                   CAIRN_LEVEL_METADATA,
+                                   CAIRN_LEVEL_FILESYSTEM,
+                                   CAIRN_LEVEL_FILE,
+                                   CAIRN_LEVEL_NONE,
+                                   CAIRN_LEVEL_METADATA};
+        static const int last[] = {0,
+                                   CAIRN_LEVEL_NONE,
+                                   CAIRN_LEVEL_METADATA,
+                                   CAIRN_LEVEL_FILESYSTEM,
+                                   CAIRN_LEVEL_FILE,
+                                   CAIRN_LEVEL_FILESYSTEM,
+                                   CAIRN_LEVEL_FILE};
         size_t cut = 0;
         char why[1100] = "";
         uint64_t before = states, checked = checks;
-        record(&traces[level], level, expected[level]);
+        record(&traces[level], weak[level], last[level], expected[level]);
         read_key(keys[level]);
         key = keys[level];
         bool good = survives(&traces[level], expected[level], &cut, why);
         printf(
-            "level %-10s %zu operations, %llu states, %llu distinct ones opened and restored: %s\n",
+            "level %-21s %zu operations, %llu states, %llu distinct ones opened and restored: %s\n",
             names[level], traces[level].count, (unsigned long long)(states - before),
             (unsigned long long)(checks - checked), good ? "all good" : "BAD");
         if (!good) {
@@ -494,7 +520,7 @@ int main(void)
     (void)snprintf(command, sizeof(command), "rm -rf '%s'", scratch);
     if (system(command) != 0)
         die(command);
-    for (int level = 0; level < 5; level++)
+    for (int level = 0; level < TRACES; level++)
         trace_release(&traces[level]);
     free(seen);
     printf("%llu states in all\n", (unsigned long long)states);
