@@ -61,6 +61,11 @@ static bool try_once(enum scenario_step step, int level, size_t at, const struct
     if (failure->os_errno == 0 && status != CAIRN_OK)
         scenario_problem(&scenario, "short reads and writes are no reason to fail with %s",
                          cairn_status_name(status));
+    bool is_sync =
+        counts.name && (strcmp(counts.name, "fsync") == 0 || strcmp(counts.name, "syncfs") == 0);
+    if (is_sync && step == STEP_BACKUP && failure->os_errno != EINTR && failure->os_errno != 0 &&
+        status == CAIRN_OK)
+        scenario_problem(&scenario, "a failed sync was passed over");
     if (scenario.by_status[15] != damaged)
         scenario_problem(&scenario, "check calls damage what is none");
     if (status == CAIRN_CORRUPT || status == CAIRN_UNTRUSTED || status == CAIRN_AUTH ||

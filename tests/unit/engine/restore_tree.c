@@ -127,11 +127,11 @@ void tree_fill(void *out, size_t len, uint64_t seed)
 {
     uint8_t *bytes = out;
     uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
-    for (size_t i = 0; i < len; i++) {
+    for (size_t i = 0; i < len; i += sizeof(state)) {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        bytes[i] = (uint8_t)(state >> 24);
+        memcpy(bytes + i, &state, len - i < sizeof(state) ? len - i : sizeof(state));
     }
 }
 
