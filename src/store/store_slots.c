@@ -82,7 +82,10 @@ static int try_slot(struct attempt *a, const char *name, int kind, struct cairn_
         status = cairn_slot_parse(object.data, object.len, &slot, err);
     if (status != CAIRN_OK) {
         a->damaged += kind == CAIRN_SLOT_KEY_FILE; /* both passes meet it: count it in one */
-        status = status == CAIRN_NO_MEMORY || status == CAIRN_IO ? status : CAIRN_OK;
+        bool is_damage = status == CAIRN_CORRUPT || status == CAIRN_UNTRUSTED ||
+                         status == CAIRN_UNSUPPORTED || status == CAIRN_LIMIT ||
+                         status == CAIRN_NOT_FOUND;
+        status = is_damage ? CAIRN_OK : status;
     } else if (slot.kind == kind && kind == CAIRN_SLOT_KEY_FILE) {
         a->key_file_slots++;
         if (a->credentials->key_file_key)

@@ -225,10 +225,12 @@ void scenario_verify(struct scenario *s, enum scenario_step step, bool failed)
     struct cairn_check_result result;
     const struct cairn_check_options options = {.size = sizeof(options)};
     if (step == STEP_INIT && failed) {
-        /* A place where init failed may need to be emptied, which is up to the user. */
+        /* A place where init failed may need to be emptied, which is up to the user; likewise the
+         * beginning of a key file that could not be removed. */
         if (run_init(s) == CAIRN_OK)
             return;
         remove_tree(s->fixture.repo);
+        (void)unlink(s->fixture.key);
         if (run_init(s) != CAIRN_OK)
             scenario_problem(s, "init does not work afterwards");
         return;
