@@ -231,21 +231,29 @@ static uint64_t next_backup(int level)
     return result.bytes_added;
 }
 
-static struct faults_plan random_plan(const struct faults_counts *counts)
+/* again: of the backup that follows a killed one; those are mostly hit while they look at what the
+ * dead left. */
+static struct faults_plan random_plan(const struct faults_counts *counts, bool again)
 {
     static const enum faults_kind kinds[] = {FAULTS_KILL_BEFORE, FAULTS_KILL_AFTER,
                                              FAULTS_KILL_HALF};
     struct faults_plan plan = {.kind = kinds[fixture_random(&random_state) % 3]};
-    plan.in_window = fixture_random(&random_state) % 3 != 0;
+    plan.in_window = fixture_random(&random_state) % 4 != 0;
+    if (again && fixture_random(&random_state) % 4 != 0) {
+        plan.in_window = false;
+        plan.at = 1 + fixture_random(&random_state) % (counts->calls * 2 / 3);
+        return plan;
+    }
     plan.at = 1 + fixture_random(&random_state) %
                       (plan.in_window ? counts->window + TAIL : counts->calls);
     return plan;
 }
 
 /* Kills a backup. true: a snapshot was not yet reported. */
-static void kill_once(const struct faults_counts *counts, int level, bool *was_complete)
+static void kill_once(const struct faults_counts *counts, int level, bool is_second,
+                      bool *was_complete)
 {
-    struct faults_plan plan = random_plan(counts);
+    struct faults_plan plan = random_plan(counts, is_second);
     struct report report;
     size_t unreported;
     size_t len = strlen(history);
@@ -279,10 +287,10 @@ static void one_round(const struct faults_counts counts[5])
     bool was_complete, again = false;
     history[0] = '\0';
     change_source();
-    kill_once(&counts[level], level, &was_complete);
-    if (!was_complete && fixture_random(&random_state) % 3 == 0) {
+    kill_once(&counts[level], level, false, &was_complete);
+    if (!was_complete && fixture_random(&random_state) % 2 == 0) {
         stats.doubled++;
-        kill_once(&counts[next_level], next_level, &again);
+        kill_once(&counts[next_level], next_level, true, &again);
     }
     uint64_t added = next_backup(next_level);
     /* All of the large files is new in each round, unless somebody stored it before. */

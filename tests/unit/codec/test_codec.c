@@ -69,7 +69,7 @@ static void what_is_compressed_comes_back(void **state)
     fill_text(data, DATA_BYTES, 1);
     for (size_t i = 0; i < 36; i++) {
         const size_t len = sizes[i % 6];
-        if (levels[i / 6] > 15 && len > 1 << 20)
+        if (levels[i / 6] > 15 && len > 131073)
             continue; /* slow, and nothing new */
         const size_t packed_len = pack(levels[i / 6], len);
         assert_in_range(packed_len, 1, len - len / 32);
@@ -116,10 +116,10 @@ static void the_plain_length_must_be_right(void **state)
     }
 }
 
-/* 64 MiB of zeros in a few kilobytes do not get further than the room for them. */
+/* 16 MiB of zeros in a few kilobytes do not get further than the room for them. */
 static void a_bomb_is_refused(void **state)
 {
-    const size_t len = (size_t)64 << 20, cap = ZSTD_compressBound(len);
+    const size_t len = (size_t)16 << 20, cap = ZSTD_compressBound(len);
     uint8_t *zeros = calloc(1, len), *bomb = malloc(cap), *room = malloc(1000);
     (void)state;
     assert_true(zeros && bomb && room);
@@ -208,7 +208,7 @@ static void the_probe_knows_text_from_noise(void **state)
 {
     (void)state;
     for (size_t len = 256 << 10; len <= DATA_BYTES; len *= 2) {
-        for (uint64_t seed = 1; seed < 20; seed++) {
+        for (uint64_t seed = 1; seed < 5; seed++) {
             test_fill(data, len, seed);
             assert_false(cairn_codec_is_compressible(codec, data, len));
             assert_false(cairn_codec_is_compressible(codec, data, len)); /* the same again */
