@@ -204,6 +204,8 @@ int cairn_restore_dir_target(struct cairn_restore *r, const struct cairn_entry *
     dir->fd = fd;
     dir->dev = st.st_dev;
     dir->ino = st.st_ino;
+    if (dir->apply) /* the snapshot's attributes take the place of the target's */
+        drop_inherited_acls(fd);
     dir->has_default_acl = fgetxattr(fd, "system.posix_acl_default", NULL, 0) > 0;
     dir->in_window = true;
     atomic_store(&dir->pins, 1);

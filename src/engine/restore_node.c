@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -54,6 +56,14 @@ static int hold(const struct cairn_restore_dir *dir, const struct cairn_entry *e
     return fd;
 }
 
+/* What the entry got from the target's default ACL is not the snapshot's. */
+static void drop_inherited_acl(int fd)
+{
+    char path[40];
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    (void)removexattr(path, "system.posix_acl_access");
+}
+
 int cairn_restore_node(struct cairn_restore *r, struct cairn_restore_dir *dir,
                        const struct cairn_entry *entry, uint64_t number, struct cairn_error *err)
 {
@@ -77,6 +87,8 @@ int cairn_restore_node(struct cairn_restore *r, struct cairn_restore_dir *dir,
     cairn_restore_meta_from(&meta, entry);
     meta.flags = 0; /* these types have none that can be set */
     meta.project = 0;
+    if (dir->has_default_acl && entry->type != CAIRN_ENTRY_SYMLINK)
+        drop_inherited_acl(fd);
     cairn_restore_meta_apply(r, r->fetcher, fd, true, &meta, dir->gives_own_ids, false, &loss);
     cairn_restore_loss_report(r, &loss, &meta, dir, name, number);
     if (entry->hardlink_group != 0)

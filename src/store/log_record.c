@@ -89,10 +89,11 @@ void cairn_log_put_checkpoint(struct cairn_buf *out, const struct cairn_log_stat
         put_pack(out, CAIRN_LOG_WEAK_PACK, &state->weak[i]);
     for (size_t i = 0; i < state->condemned_count; i++)
         cairn_log_put_id(out, CAIRN_LOG_CONDEMN, &state->condemned[i]);
-    for (size_t i = 0; i < state->slot_count; i++)
-        put_slot(out, CAIRN_SLOT_ADDED, &state->slots[i]);
+    /* Removed ones first: one that was added again is in both lists. */
     for (size_t i = 0; i < state->removed_slot_count; i++)
         put_slot(out, CAIRN_SLOT_REMOVED, &state->removed_slots[i]);
+    for (size_t i = 0; i < state->slot_count; i++)
+        put_slot(out, CAIRN_SLOT_ADDED, &state->slots[i]);
     for (size_t i = 0; i < state->snapshot_count; i++) {
         const struct cairn_log_snapshot *s = &state->snapshots[i];
         cairn_log_put_bytes(out, CAIRN_LOG_SNAPSHOT, s->manifest.data, s->manifest.len);

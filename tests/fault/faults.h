@@ -24,10 +24,11 @@ struct faults_plan {
     size_t at;      /* the number of the call that is hit, from 1 */
     bool forever;   /* and all after it */
     bool in_window; /* at counts from the moment the first pack was complete */
+    bool syncs;     /* only syncs are counted and hit */
 };
 
 struct faults_counts {
-    size_t calls;     /* all */
+    size_t calls;     /* all, or all syncs */
     size_t window;    /* from the first pack that was complete to the log entry's name */
     size_t hit;       /* how many the plan hit */
     const char *name; /* the first that it hit, or NULL */

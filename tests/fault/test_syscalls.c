@@ -38,14 +38,15 @@ static uint64_t tried;
 
 /* false: there is no such call any more. */
 static bool try_once(enum scenario_step step, int level, size_t at, const struct failure *failure,
-                     bool forever)
+                     bool forever, bool syncs)
 {
     const struct faults_plan plan = {.kind = failure->os_errno ? FAULTS_ERRNO : FAULTS_SHORT,
                                      .os_errno = failure->os_errno,
                                      .at = at,
-                                     .forever = forever};
-    (void)snprintf(scenario.label, sizeof(scenario.label), "%s at level %s, call %zu%s %s",
-                   scenario_step_names[step], level_names[level], at,
+                                     .forever = forever,
+                                     .syncs = syncs};
+    (void)snprintf(scenario.label, sizeof(scenario.label), "%s at level %s, %s %zu%s %s",
+                   scenario_step_names[step], level_names[level], syncs ? "sync" : "call", at,
                    forever ? " and all after it" : "", failure->name);
     scenario_prepare(&scenario, step);
     uint64_t damaged = scenario.by_status[15];
@@ -94,10 +95,14 @@ static void try_step(enum scenario_step step, int level, size_t only_at)
     for (size_t i = 0; i < FAILURES; i++) {
         for (int forever = 0; forever <= failures[i].can_last; forever++) {
             size_t at = only_at ? only_at : 1 + (i * 2 + (size_t)forever) % stride;
-            while (try_once(step, level, at, &failures[i], forever) && !only_at)
+            while (try_once(step, level, at, &failures[i], forever, false) && !only_at)
                 at += stride;
         }
     }
+    /* Every sync that fails once, whatever the stride: what comes after it often works. */
+    size_t sync = 1;
+    while (!only_at && try_once(step, level, sync, &failures[0], false, true))
+        sync++;
     printf("%-8s at level %-10s %zu calls%s: %llu successes; IO %llu, NO_SPACE %llu, other %llu\n",
            scenario_step_names[step], level_names[level], calls, is_full ? "" : " (a part of them)",
            (unsigned long long)scenario.by_status[0],
