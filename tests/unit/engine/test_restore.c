@@ -253,6 +253,33 @@ static void devices_and_owners_come_back(void **state)
     tree_close(&t);
 }
 
+/* A default ACL of the target is not passed on to what is restored. */
+static void what_the_target_passes_on_is_dropped(void **state)
+{
+    static const uint8_t acl[] = {2, 0,  0,   0,   1,   0,   7,  0, 255, 255, 255, 255, 2,   0,  7,
+                                  0, 99, 0,   0,   0,   4,   0,  5, 0,   255, 255, 255, 255, 16, 0,
+                                  7, 0,  255, 255, 255, 255, 32, 0, 5,   0,   255, 255, 255, 255};
+    struct tree t;
+    struct cairn_restore_result result;
+    (void)state;
+    assert_int_equal(mkdir(in("out"), 0755), 0);
+    if (setxattr(in("out"), "system.posix_acl_default", acl, sizeof(acl), 0) != 0)
+        skip();
+    tree_open(&t);
+    tree_file(t.root, "file", small, 1);
+    tree_add(t.root, CAIRN_ENTRY_FIFO, "fifo");
+    tree_file(tree_dir(t.root, "dir"), "file", small, 1);
+    tree_commit(&t);
+    restore_well(&t, NULL, 2, &result);
+    const char *names[] = {"out/file", "out/fifo", "out/dir", "out/dir/file"};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(getxattr(in(names[i]), "system.posix_acl_access", NULL, 0), -1);
+        assert_int_equal(stat_of(names[i]).st_mode & 07777, i == 2 ? 0755 : 0644);
+    }
+    assert_int_equal(getxattr(in("out/dir"), "system.posix_acl_default", NULL, 0), -1);
+    tree_close(&t);
+}
+
 /* A time that the file system cannot hold is either kept or reported. */
 static void times_that_are_clamped_are_named(void **state)
 {
@@ -783,6 +810,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(every_kind_of_entry_comes_back),
         TEST(devices_and_owners_come_back),
+        TEST(what_the_target_passes_on_is_dropped),
         TEST(times_that_are_clamped_are_named),
         TEST(a_user_without_privileges_restores_the_rest),
         TEST(hard_links_are_one_file),
