@@ -18,7 +18,11 @@
 #include "faults.h"
 #include "scenario.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#define STRIDE 41
+#else
 #define STRIDE 17
+#endif
 
 static const struct failure {
     const char *name;

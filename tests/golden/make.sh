@@ -72,7 +72,7 @@ for encryption in aes-256-gcm chacha20-poly1305 none; do
         # tmp/ is no part of a repository; 256 directories below packs/ would only take room.
         (cd "$work/$name" && find . -mindepth 1 -path ./tmp -prune -o '(' -type f -o -type d ! -path './packs/*' ')' -print0 |
             sort -z) |
-            tar -C "$work/$name" --null -T - --no-recursion --owner=0 --group=0 --numeric-owner \
+            tar -C "$work/$name" --no-recursion --null -T - --owner=0 --group=0 --numeric-owner \
             --mtime='2026-02-03 04:05:06' --blocking-factor=1 -cf "$work/packed/$name.tar"
         [ "$(stat -c %s "$work/packed/$name.tar")" -lt 153600 ] || {
             echo "$name.tar is too large" >&2

@@ -15,23 +15,27 @@ orphans() {
     "$CAIRN" check --json 2>/dev/null </dev/null | field orphan_packs
 }
 
-# packs: bytes under the names of packs.
+# stored: bytes of packs, complete or begun.
 stored() {
     find "$CAIRN_REPO/packs" "$CAIRN_REPO/tmp" -type f -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }'
 }
 
 mkdir "$src" "$work/small"
 head -c 100000 /dev/urandom >"$work/small/file"
-expect 0 "$CAIRN" init
-expect 0 "$CAIRN" backup "$work/small"
 signals=(KILL KILL KILL INT TERM)
 killed=0 early=0 left=0
 declare -A ended
 for round in $(seq 1 "$rounds"); do
+    # A new repository now and then, so that reading all of it stays cheap.
+    if ((round % 3 == 1)); then
+        rm -rf "$CAIRN_REPO" "$CAIRN_KEY_FILE" "$XDG_STATE_HOME" "$XDG_CACHE_HOME"
+        expect 0 "$CAIRN" init
+        expect 0 "$CAIRN" backup "$work/small"
+    fi
     rm -rf "$src"
     mkdir "$src"
-    head -c 90M /dev/urandom >"$src/a"
-    head -c 50M /dev/urandom >"$src/b"
+    head -c 75M /dev/urandom >"$src/a"
+    head -c 15M /dev/urandom >"$src/b"
     for i in $(seq 1 200); do echo "$round $i" >"$src/small$i"; done
     signal=${signals[RANDOM % 5]}
     env --default-signal=INT "$CAIRN" backup "$src" >out 2>err &
@@ -40,7 +44,7 @@ for round in $(seq 1 "$rounds"); do
     if ((RANDOM % 2)); then
         sleep "0.$(printf '%03d' $((RANDOM % 600)))"
     else
-        goal=$(($(stored) + (RANDOM % 138 + 1) * 1000000))
+        goal=$(($(stored) + (RANDOM % 90 + 1) * 1000000))
         while kill -0 "$pid" 2>/dev/null && [ "$(stored)" -lt "$goal" ]; do sleep 0.01; done
     fi
     kill -s "$signal" "$pid" 2>/dev/null || true
