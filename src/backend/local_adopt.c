@@ -147,8 +147,9 @@ static int visit_session(void *ctx, int tmp, const char *entry, unsigned char ty
     int status = begin_session(adopt);
     if (status == 0)
         status = cairn_local_walk(dir, visit_file, adopt);
+    /* ENOENT: its owner lived, lost the lock to this and has removed the directory itself. */
     if (status < 0)
-        status = fail(adopt, "", errno);
+        status = errno == ENOENT ? 0 : fail(adopt, "", errno);
     if (status == 0) {
         (void)cairn_io()->unlinkat(dir, CAIRN_LOCAL_LOCK_NAME, 0);
         (void)cairn_io()->unlinkat(tmp, entry, AT_REMOVEDIR);
