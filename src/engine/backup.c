@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/names.h"
 #include "engine/backup_internal.h"
 
 #define PARENT_CACHE_BYTES ((size_t)12 << 20)
@@ -184,7 +185,7 @@ static int run(struct backup *b, struct cairn_error *err)
     cairn_walk_get_counts(b->walk, &counts);
     if (status == CAIRN_OK && counts.given == 0)
         status = cairn_error_set(err, CAIRN_NOT_FOUND, 0,
-                                 "none of the given paths exists; no snapshot was made");
+                                 "none of the given paths can be read; no snapshot was made");
     return status;
 }
 
@@ -319,6 +320,29 @@ static int prepare(struct backup *b, struct cairn_error *err)
     return status;
 }
 
+/* What a person would want to know beyond the summary. */
+static void report_notes(const struct backup *b, const struct cairn_session_stats *stats)
+{
+    char text[160];
+    struct cairn_event event = {.type = CAIRN_EVENT_NOTE, .message = text};
+    if (b->options->event == NULL)
+        return;
+    if (stats->adopted_packs > 0) {
+        (void)snprintf(text, sizeof(text), "%llu packs of an interrupted backup were taken over",
+                       (unsigned long long)stats->adopted_packs);
+        b->options->event(b->options->event_ctx, &event);
+    }
+    int wanted = b->options->level ? b->options->level : cairn_store_log(b->repo->store)->level;
+    if (b->result.level != wanted) {
+        (void)snprintf(
+            text, sizeof(text),
+            "the sync level was %s: this file system offers no sync of all of it that can "
+            "be trusted",
+            cairn_level_name(b->result.level));
+        b->options->event(b->options->event_ctx, &event);
+    }
+}
+
 /* Writes the manifest and commits. */
 static int finish(struct backup *b, struct cairn_error *err)
 {
@@ -351,6 +375,8 @@ static int finish(struct backup *b, struct cairn_error *err)
     cairn_buf_release(&bytes);
     b->result.bytes_added = m->bytes_added;
     b->result.bytes_stored = stats.bytes_stored;
+    if (status == CAIRN_OK && !b->options->dry_run)
+        report_notes(b, &stats);
     return status;
 }
 
