@@ -109,6 +109,7 @@ static int open_target(struct cairn_restore *r, struct cairn_error *err)
                                "%s is not empty: name a new or an empty directory", shown);
     if (faccessat(r->target_fd, ".", W_OK | X_OK, AT_EACCESS) != 0)
         return cairn_error_set(err, CAIRN_IO, errno, "cannot write to the directory %s", shown);
+    cairn_restore_direct_init(r);
     return CAIRN_OK;
 }
 
@@ -174,6 +175,9 @@ static int init(struct cairn_restore *r, unsigned threads, struct cairn_error *e
     r->gid = getegid();
     r->problems_end = &r->problems;
     r->threads = threads ? threads : cairn_cpu_count();
+    /* One waits for the device while the other decodes. */
+    if (threads == 0 && r->threads < 2)
+        r->threads = 2;
     if (r->threads > CAIRN_RESTORE_THREADS_MAX)
         r->threads = CAIRN_RESTORE_THREADS_MAX;
     (void)pthread_mutex_init(&r->lock, NULL);

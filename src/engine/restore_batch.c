@@ -172,6 +172,7 @@ static struct cairn_restore_file *new_file(struct cairn_restore_dir *dir,
     atomic_init(&file->pending, 1);
     atomic_init(&file->failed, false);
     atomic_init(&file->fd, -1);
+    file->direct_fd = -1;
     memcpy(file->name, entry->name.data, name);
     uint8_t *at = (uint8_t *)file->name + name + 1;
     if (xattrs > 0)
@@ -236,6 +237,8 @@ static int add_content(struct cairn_restore *r, struct cairn_restore_file *file,
         file->ends_in_hole = extent.is_hole;
         if (extent.is_hole)
             continue;
+        if (extent.at == atomic_load(&file->solid))
+            atomic_store(&file->solid, extent.at + extent.len);
         /* One chunk: the want itself is what is pending. */
         if (extent.at == 0)
             file->is_whole = extent.len == entry->size;

@@ -27,6 +27,12 @@ static void target_failed(struct cairn_restore *r, struct cairn_restore_file *fi
         cairn_restore_file_fail(r, file, os_errno, what);
 }
 
+pthread_mutex_t *cairn_restore_stripe(struct cairn_restore *r,
+                                      const struct cairn_restore_file *file)
+{
+    return &r->stripes[((uintptr_t)file >> 6) % CAIRN_RESTORE_STRIPES];
+}
+
 /* Makes the file. Its final mode is given at once where nothing that is still to be done depends on
  * it, which saves a call for nearly every file. */
 static int make(struct cairn_restore *r, struct cairn_restore_file *file)
@@ -46,6 +52,7 @@ static int make(struct cairn_restore *r, struct cairn_restore_file *file)
     if (m->flags & CAIRN_RESTORE_FLAG_NOCOW)
         cairn_restore_meta_early(fd, m);
     file->mode_is_right = is_final;
+    cairn_restore_direct_open(r, file, fd);
     atomic_store(&file->fd, fd);
     return fd;
 }
@@ -58,7 +65,7 @@ static int ensure(struct cairn_restore *r, struct cairn_restore_file *file)
         return fd;
     if (file->is_whole)
         return make(r, file);
-    pthread_mutex_t *stripe = &r->stripes[((uintptr_t)file >> 6) % CAIRN_RESTORE_STRIPES];
+    pthread_mutex_t *stripe = cairn_restore_stripe(r, file);
     (void)pthread_mutex_lock(stripe);
     fd = atomic_load(&file->fd);
     if (fd < 0 && !atomic_load(&file->failed))
@@ -72,8 +79,15 @@ void cairn_restore_file_write(struct cairn_restore *r, struct cairn_restore_file
 {
     if (atomic_load(&file->failed))
         return;
+    const uint8_t *bytes = data;
     int fd = ensure(r, file);
-    if (fd >= 0 && cairn_io_pwrite_full(fd, data, len, (off_t)at) != 0)
+    if (fd < 0)
+        return;
+    struct cairn_restore_span direct = {0, 0};
+    int status = cairn_restore_direct_write(r, file, bytes, len, at, &direct);
+    size_t rest = direct.from + direct.len;
+    if (status != 0 || cairn_io_pwrite_full(fd, bytes, direct.from, (off_t)at) != 0 ||
+        cairn_io_pwrite_full(fd, bytes + rest, len - rest, (off_t)(at + rest)) != 0)
         target_failed(r, file, errno, "writing the file");
 }
 
@@ -109,8 +123,9 @@ static void finish(struct cairn_restore *r, struct cairn_fetcher *fetcher,
     if (fd >= 0 && !atomic_load(&file->failed))
         set_attributes(r, fetcher, file, fd);
     fd = atomic_load(&file->fd);
+    bool is_closed = cairn_restore_direct_close(file) == 0;
     /* Some file systems tell of failed writes only now. */
-    if (fd >= 0 && cairn_io_close(fd) != 0)
+    if (fd >= 0 && (cairn_io_close(fd) != 0 || !is_closed))
         target_failed(r, file, errno, "closing the file");
     if (!atomic_load(&file->failed)) {
         atomic_fetch_add(&r->files_done, 1);

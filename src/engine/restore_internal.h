@@ -104,11 +104,14 @@ struct cairn_restore_file {
     uint64_t number, size, group;
     atomic_uint_fast64_t pending;
     atomic_bool failed;
-    atomic_int fd;      /* -1: not made yet */
-    bool is_whole;      /* one chunk is all of it: one task makes, writes and ends it */
-    bool ends_in_hole;  /* its length has to be set */
-    bool is_sized;      /* that was done */
-    bool mode_is_right; /* made with its final mode */
+    atomic_int fd;                  /* -1: not made yet */
+    int direct_fd;                  /* the same file for direct writes, or -1; set before fd */
+    atomic_uint_fast64_t solid;     /* so far the walk met no hole */
+    atomic_uint_fast64_t allocated; /* room was asked for so far */
+    bool is_whole;                  /* one chunk is all of it: one task makes, writes and ends it */
+    bool ends_in_hole;              /* its length has to be set */
+    bool is_sized;                  /* that was done */
+    bool mode_is_right;             /* made with its final mode */
     struct cairn_slice inline_data;
     size_t name_len;
     char name[]; /* NUL-terminated; then attributes and inline content */
@@ -201,6 +204,7 @@ struct cairn_restore {
     gid_t gid;
     mode_t umask;
     unsigned window, batch_descriptors, threads;
+    size_t direct_block; /* what direct writes are multiples of; 0: none are made */
     /* walker */
     struct cairn_fetcher *fetcher;
     struct cairn_content_reader content;
@@ -385,6 +389,34 @@ void cairn_restore_file_fail(struct cairn_restore *r, struct cairn_restore_file 
 /* One pending piece is done; the last one ends the file. */
 void cairn_restore_file_drop(struct cairn_restore *r, struct cairn_fetcher *fetcher,
                              struct cairn_restore_file *file);
+
+/* The lock of what several tasks do to one file besides writing it. */
+pthread_mutex_t *cairn_restore_stripe(struct cairn_restore *r,
+                                      const struct cairn_restore_file *file);
+
+/* ---- restore_direct.c ----------------------------------------------------------------------- */
+
+/* Finds out whether the opened target takes direct writes. */
+void cairn_restore_direct_init(struct cairn_restore *r);
+
+/* Opens a file that was just made (fd) for direct writes, if it is large enough to gain by them. */
+void cairn_restore_direct_open(const struct cairn_restore *r, struct cairn_restore_file *file,
+                               int fd);
+
+/* A part of a buffer. */
+struct cairn_restore_span {
+    size_t from, len;
+};
+
+/* Writes the whole blocks of len bytes at `at` directly, if data lies right for that. 0: *out is
+ * what was written (len 0: nothing); the rest is left to the caller. -1 and errno: a write failed.
+ */
+int cairn_restore_direct_write(struct cairn_restore *r, struct cairn_restore_file *file,
+                               const uint8_t *data, size_t len, uint64_t at,
+                               struct cairn_restore_span *out);
+
+/* 0, or -1 and errno. */
+int cairn_restore_direct_close(struct cairn_restore_file *file);
 
 /* ---- restore_links.c ------------------------------------------------------------------------ */
 

@@ -74,7 +74,8 @@ static void restore_frame(struct worker *w, struct cairn_restore_want *const *wa
     bool is_decoded = false;
     if (stored && !atomic_load(&w->r->stop))
         is_decoded =
-            cairn_fetcher_frame(w->frames, &wants[0]->location, stored, &plain, &err) == CAIRN_OK;
+            cairn_fetcher_frame(w->frames, &wants[0]->location, stored,
+                                wants[0]->at - wants[0]->location.offset, &plain, &err) == CAIRN_OK;
     for (size_t i = 0; i < count;) {
         const struct cairn_restore_want *want = wants[i];
         size_t end = i + 1;

@@ -120,14 +120,17 @@ static int load_frame(struct cairn_fetcher *fetcher, const struct cairn_location
 }
 
 int cairn_fetcher_frame(struct cairn_fetcher *fetcher, const struct cairn_location *location,
-                        const uint8_t *stored, struct cairn_slice *plain, struct cairn_error *err)
+                        const uint8_t *stored, uint64_t phase, struct cairn_slice *plain,
+                        struct cairn_error *err)
 {
     cairn_buf_clear(&fetcher->plain);
-    if (!cairn_buf_reserve(&fetcher->plain, location->frame.plain_len))
+    if (!cairn_buf_reserve(&fetcher->plain, location->frame.plain_len + CAIRN_FRAME_ALIGN))
         return cairn_error_no_memory(err, "a frame");
-    int status = load_frame(fetcher, location, stored, fetcher->plain.data, err);
+    uint8_t *at = fetcher->plain.data;
+    at += (phase - (uintptr_t)at) & (CAIRN_FRAME_ALIGN - 1);
+    int status = load_frame(fetcher, location, stored, at, err);
     if (status == CAIRN_OK)
-        *plain = (struct cairn_slice){fetcher->plain.data, location->frame.plain_len};
+        *plain = (struct cairn_slice){at, location->frame.plain_len};
     return status;
 }
 

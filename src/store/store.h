@@ -113,12 +113,16 @@ void cairn_fetcher_free(struct cairn_fetcher *fetcher);
 int cairn_fetcher_get(struct cairn_fetcher *fetcher, enum cairn_kind kind,
                       const struct cairn_id *id, struct cairn_slice *data, struct cairn_error *err);
 
+#define CAIRN_FRAME_ALIGN ((size_t)65536)
+
 /* Decodes the frame of a location (taken from the index) without the cache. stored: its stored
  * bytes if they were read already (frame.stored_len of them), else NULL. *plain (frame.plain_len
- * bytes) is borrowed until the next call. Chunks in it are not yet verified: cairn_fetcher_verify
- * does. */
+ * bytes) is borrowed until the next call; its address is congruent to `phase` modulo
+ * CAIRN_FRAME_ALIGN, so that it can be written directly where it belongs. Chunks in it are not yet
+ * verified: cairn_fetcher_verify does. */
 int cairn_fetcher_frame(struct cairn_fetcher *fetcher, const struct cairn_location *location,
-                        const uint8_t *stored, struct cairn_slice *plain, struct cairn_error *err);
+                        const uint8_t *stored, uint64_t phase, struct cairn_slice *plain,
+                        struct cairn_error *err);
 
 /* CORRUPT unless the chunk that a location names has this id. */
 int cairn_fetcher_verify(struct cairn_fetcher *fetcher, enum cairn_kind kind,

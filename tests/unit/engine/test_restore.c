@@ -705,6 +705,94 @@ static void a_full_target_ends_the_restore(void **state)
     }
 }
 
+/* ---- direct writes ------------------------------------------------------------------------ */
+
+static atomic_int direct_writes;
+static int direct_errno;      /* direct writes fail with it */
+static size_t direct_at_most; /* bytes of one direct write, unless 0 */
+
+static ssize_t watched_pwrite(int fd, const void *buf, size_t len, off_t at)
+{
+    if ((fcntl(fd, F_GETFL) & O_DIRECT) == 0)
+        return cairn_io_system()->pwrite(fd, buf, len, at);
+    atomic_fetch_add(&direct_writes, 1);
+    if (direct_errno != 0) {
+        errno = direct_errno;
+        return -1;
+    }
+    if (direct_at_most != 0 && len > direct_at_most) {
+        /* What the kernel does when it stops in the middle of a block. */
+        (void)cairn_io_system()->pwrite(fd, buf, len, at);
+        len = direct_at_most;
+    }
+    return cairn_io_system()->pwrite(fd, buf, len & ~(size_t)4095, at) < 0 ? -1 : (ssize_t)len;
+}
+
+/* Restores a file whose pieces begin and end anywhere, some of them twice. */
+static void restore_direct(int why, size_t at_most, uint64_t problems)
+{
+    static const struct tree_extent e[] = {
+        {1000001, 1}, {1 << 20, 2}, {70000, 3},   {65535, 4},  {5 << 20, 0}, {1000003, 5},
+        {1000001, 1}, {1, 6},       {300000, 7},  {4096, 8},   {1 << 20, 9}, {999, 0},
+        {1 << 20, 2}, {400001, 10}, {131072, 11}, {77777, 12}, {999999, 13},
+    };
+    struct tree t;
+    struct heard heard = {0};
+    struct cairn_error err;
+    struct cairn_restore_result result;
+    struct cairn_io_ops ops = *cairn_io_system();
+    atomic_store(&direct_writes, 0);
+    direct_errno = why;
+    direct_at_most = at_most;
+    ops.pwrite = watched_pwrite;
+    tree_open(&t);
+    tree_file(t.root, "large", e, sizeof(e) / sizeof(e[0]));
+    tree_file(t.root, "small", small, 1);
+    tree_commit(&t);
+    cairn_io_set(&ops);
+    assert_int_equal(restore_path(&t, NULL, 2, &heard, &result, &err), CAIRN_OK);
+    cairn_io_set(NULL);
+    if (atomic_load(&direct_writes) == 0)
+        skip(); /* a file system that is not written directly */
+    assert_int_equal(result.problems, problems);
+    expect_content("out/small", small, 1);
+    if (problems == 0)
+        expect_content("out/large", e, sizeof(e) / sizeof(e[0]));
+    else
+        assert_false(exists("out/large"));
+    tree_close(&t);
+}
+
+static void a_large_file_is_written_directly(void **state)
+{
+    (void)state;
+    restore_direct(0, 0, 0);
+}
+
+static void direct_writes_that_are_refused_are_made_up_for(void **state)
+{
+    (void)state;
+    restore_direct(EINVAL, 0, 0);
+}
+
+static void direct_writes_that_are_short_are_gone_on_with(void **state)
+{
+    (void)state;
+    restore_direct(0, 8192, 0);
+}
+
+static void direct_writes_that_end_within_a_block_are_made_up_for(void **state)
+{
+    (void)state;
+    restore_direct(0, 100000, 0);
+}
+
+static void a_direct_write_that_fails_is_named(void **state)
+{
+    (void)state;
+    restore_direct(EIO, 0, 1);
+}
+
 static void a_cancelled_restore_leaves_whole_files(void **state)
 {
     struct tree t;
@@ -822,6 +910,11 @@ int main(void)
         TEST(chunks_and_directories_that_are_missing_are_named),
         TEST(a_file_that_cannot_be_written_is_named),
         TEST(a_full_target_ends_the_restore),
+        TEST(a_large_file_is_written_directly),
+        TEST(direct_writes_that_are_refused_are_made_up_for),
+        TEST(direct_writes_that_are_short_are_gone_on_with),
+        TEST(direct_writes_that_end_within_a_block_are_made_up_for),
+        TEST(a_direct_write_that_fails_is_named),
         TEST(a_cancelled_restore_leaves_whole_files),
         TEST(nothing_outside_the_target_is_touched),
     };
