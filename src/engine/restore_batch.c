@@ -50,7 +50,7 @@ static void retire(struct cairn_restore *r, struct cairn_restore_batch *b)
     /* Idle workers look at these at any time. */
     (void)pthread_mutex_lock(&r->lock);
     b->is_submitted = false;
-    b->task_count = b->task_next = b->tasks_left = 0;
+    b->task_count = b->stretch_count = b->tasks_left = 0;
     (void)pthread_mutex_unlock(&r->lock);
     b->want_count = b->order_count = b->file_count = b->held_count = b->link_count = 0;
     b->bytes = 0;
@@ -91,7 +91,7 @@ static int submit(struct cairn_restore *r, struct cairn_error *err)
         return status;
     (void)pthread_mutex_lock(&r->lock);
     b->tasks_left = b->task_count;
-    b->task_next = 0;
+    cairn_restore_tasks_spread(r, b);
     b->is_submitted = true;
     (void)pthread_cond_broadcast(&r->work);
     (void)pthread_mutex_unlock(&r->lock);

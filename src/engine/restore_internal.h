@@ -138,6 +138,7 @@ struct cairn_restore_want {
 struct cairn_restore_task {
     bool is_files;
     uint32_t first, count;
+    uint64_t place; /* number of the first file */
 };
 
 struct cairn_restore_batch {
@@ -152,7 +153,13 @@ struct cairn_restore_batch {
     struct cairn_restore_link *links;
     size_t link_count, link_cap;
     struct cairn_restore_task *tasks;
-    size_t task_count, task_cap, task_next, tasks_left;
+    size_t task_count, task_cap, tasks_left;
+    /* Stretches of the tasks, so that workers make files in different directories: two that make
+     * files in one wait for each other. */
+    struct {
+        size_t next, end;
+    } stretches[CAIRN_RESTORE_THREADS_MAX];
+    size_t stretch_count;
     uint64_t bytes;
     size_t name_bytes;
     unsigned descriptors;
@@ -224,6 +231,7 @@ struct cairn_restore {
     /* workers */
     pthread_t workers[CAIRN_RESTORE_THREADS_MAX];
     size_t workers_started;
+    atomic_size_t workers_running; /* gives each its number */
     pthread_mutex_t lock;
     pthread_cond_t work, done;
     bool is_closing;
@@ -372,6 +380,9 @@ int cairn_restore_plan(struct cairn_restore *r, struct cairn_restore_batch *batc
                        struct cairn_error *err);
 
 /* ---- restore_worker.c ----------------------------------------------------------------------- */
+
+/* Makes the planned tasks of a batch ready to be taken. The lock is held. */
+void cairn_restore_tasks_spread(const struct cairn_restore *r, struct cairn_restore_batch *b);
 
 int cairn_restore_workers_start(struct cairn_restore *r, struct cairn_error *err);
 void cairn_restore_workers_end(struct cairn_restore *r);

@@ -51,8 +51,12 @@ static int add_task(struct cairn_restore_batch *b, bool is_files, size_t first, 
         b->tasks = grown;
         b->task_cap = cap;
     }
-    b->tasks[b->task_count++] =
-        (struct cairn_restore_task){is_files, (uint32_t)first, (uint32_t)(end - first)};
+    b->tasks[b->task_count++] = (struct cairn_restore_task){
+        .is_files = is_files,
+        .first = (uint32_t)first,
+        .count = (uint32_t)(end - first),
+        .place = is_files ? b->held[first]->number : b->order[first]->file->number,
+    };
     return CAIRN_OK;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -152,17 +153,61 @@ static void run(struct worker *w, struct cairn_restore_batch *b,
     spent(w->r, CAIRN_RESTORE_STAGE_WRITE, &since);
 }
 
-/* The next task of the older submitted batch. The lock is held. */
-static struct cairn_restore_batch *next_task(struct cairn_restore *r)
+/* Few files are large ones: in one stretch they are read and written in order. */
+#define FILES_TO_SPREAD 64u
+
+/* By the place of the first file in the walk: the packs of several writers hold the files of one
+ * directory in turn. */
+static int by_place(const void *pa, const void *pb)
 {
-    struct cairn_restore_batch *found = NULL;
-    for (int i = 0; i < 2; i++) {
-        struct cairn_restore_batch *b = &r->batches[i];
-        if (b->is_submitted && b->task_next < b->task_count &&
-            (found == NULL || b->number < found->number))
-            found = b;
+    const struct cairn_restore_task *a = pa, *b = pb;
+    return a->place < b->place ? -1 : a->place > b->place;
+}
+
+void cairn_restore_tasks_spread(const struct cairn_restore *r, struct cairn_restore_batch *b)
+{
+    b->stretch_count = b->file_count >= FILES_TO_SPREAD ? r->threads : 1;
+    if (b->stretch_count > 1)
+        qsort(b->tasks, b->task_count, sizeof(*b->tasks), by_place);
+    for (size_t i = 0; i < b->stretch_count; i++) {
+        b->stretches[i].next = b->task_count * i / b->stretch_count;
+        b->stretches[i].end = b->task_count * (i + 1) / b->stretch_count;
     }
-    return found;
+}
+
+static size_t left_in(const struct cairn_restore_batch *b, size_t stretch)
+{
+    return b->stretches[stretch].end - b->stretches[stretch].next;
+}
+
+/* Takes a task from the worker's own stretch, then from the one with most left. NULL: none is left.
+ */
+static const struct cairn_restore_task *take(struct cairn_restore_batch *b, size_t worker)
+{
+    if (b->stretch_count == 0)
+        return NULL;
+    size_t from = worker % b->stretch_count;
+    bool is_own_done = left_in(b, from) == 0;
+    for (size_t i = 0; is_own_done && i < b->stretch_count; i++) {
+        if (left_in(b, i) > left_in(b, from))
+            from = i;
+    }
+    return left_in(b, from) > 0 ? &b->tasks[b->stretches[from].next++] : NULL;
+}
+
+/* The next task of the older submitted batch that has one. The lock is held. */
+static const struct cairn_restore_task *next_task(struct cairn_restore *r, size_t worker,
+                                                  struct cairn_restore_batch **out)
+{
+    unsigned older = r->batches[0].number < r->batches[1].number ? 0 : 1;
+    for (unsigned i = 0; i < 2; i++) {
+        struct cairn_restore_batch *b = &r->batches[older ^ i];
+        const struct cairn_restore_task *task = b->is_submitted ? take(b, worker) : NULL;
+        *out = b;
+        if (task)
+            return task;
+    }
+    return NULL;
 }
 
 static void *work(void *ctx)
@@ -170,6 +215,7 @@ static void *work(void *ctx)
     struct worker w = {.r = ctx};
     struct cairn_restore *r = ctx;
     struct cairn_error err;
+    size_t number = atomic_fetch_add(&r->workers_running, 1);
     int status = cairn_fetcher_new(r->store, 0, &w.frames, &err);
     if (status == CAIRN_OK)
         status = cairn_fetcher_new(r->store, 0, &w.metadata, &err);
@@ -179,9 +225,10 @@ static void *work(void *ctx)
     uint64_t since = cairn_clock_monotonic_ns();
     (void)pthread_mutex_lock(&r->lock);
     for (;;) {
-        struct cairn_restore_batch *b = next_task(r);
-        if (b) {
-            struct cairn_restore_task task = b->tasks[b->task_next++];
+        struct cairn_restore_batch *b;
+        const struct cairn_restore_task *next = next_task(r, number, &b);
+        if (next) {
+            const struct cairn_restore_task task = *next;
             (void)pthread_mutex_unlock(&r->lock);
             spent(r, CAIRN_RESTORE_STAGE_WAIT, &since);
             run(&w, b, &task);
