@@ -159,7 +159,7 @@ static void record(struct trace *trace, int level, int last, struct expected exp
     trace_stop();
 }
 
-#define TRACES 7
+#define TRACES 8
 static uint8_t keys[TRACES][32];
 static const uint8_t *key;
 
@@ -482,20 +482,23 @@ int main(void)
                                             "filesystem",
                                             "file",
                                             "none, then filesystem",
-                                            "metadata, then file"};
+                                            "metadata, then file",
+                                            "none, then file"};
         static const int weak[] = {0,
                                    CAIRN_LEVEL_NONE,
                                    CAIRN_LEVEL_METADATA,
                                    CAIRN_LEVEL_FILESYSTEM,
                                    CAIRN_LEVEL_FILE,
                                    CAIRN_LEVEL_NONE,
-                                   CAIRN_LEVEL_METADATA};
+                                   CAIRN_LEVEL_METADATA,
+                                   CAIRN_LEVEL_NONE};
         static const int last[] = {0,
                                    CAIRN_LEVEL_NONE,
                                    CAIRN_LEVEL_METADATA,
                                    CAIRN_LEVEL_FILESYSTEM,
                                    CAIRN_LEVEL_FILE,
                                    CAIRN_LEVEL_FILESYSTEM,
+                                   CAIRN_LEVEL_FILE,
                                    CAIRN_LEVEL_FILE};
         size_t cut = 0;
         char why[1100] = "";
