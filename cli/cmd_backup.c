@@ -7,12 +7,15 @@
 #include "events.h"
 #include "format.h"
 #include "json.h"
+#include "paths.h"
 
 struct backup_options {
     struct cli_list tags;
     const char *host, *parent;
     bool force, with_atime, dry_run;
     int level, compression;
+    struct cli_list files_from, excludes, exclude_files, exclude_if_present;
+    bool exclude_caches, one_file_system;
 };
 
 static bool parse_compression(const char *word, void *field)
@@ -30,6 +33,37 @@ static bool parse_compression(const char *word, void *field)
 }
 
 static const struct cli_option options[] = {
+    {.name = "files-from",
+     .kind = CLI_LIST,
+     .offset = offsetof(struct backup_options, files_from),
+     .value = "FILE",
+     .help = "store the paths in FILE (- is standard input) too, one a line, or each ended by a "
+             "zero byte"},
+    {.name = "exclude",
+     .letter = 'e',
+     .kind = CLI_LIST,
+     .offset = offsetof(struct backup_options, excludes),
+     .value = "PATTERN",
+     .help = "leave out what matches; the rules are those of .gitignore"},
+    {.name = "exclude-file",
+     .kind = CLI_LIST,
+     .offset = offsetof(struct backup_options, exclude_files),
+     .value = "FILE",
+     .help = "leave out what matches the patterns in FILE"},
+    {.name = "exclude-caches",
+     .kind = CLI_FLAG,
+     .offset = offsetof(struct backup_options, exclude_caches),
+     .help = "leave out the contents of directories with a CACHEDIR.TAG"},
+    {.name = "exclude-if-present",
+     .kind = CLI_LIST,
+     .offset = offsetof(struct backup_options, exclude_if_present),
+     .value = "NAME",
+     .help = "leave out the contents of directories that have a file NAME"},
+    {.name = "one-file-system",
+     .letter = 'x',
+     .kind = CLI_FLAG,
+     .offset = offsetof(struct backup_options, one_file_system),
+     .help = "leave out what is mounted below the given paths"},
     {.name = "tag",
      .kind = CLI_LIST,
      .offset = offsetof(struct backup_options, tags),
@@ -74,10 +108,8 @@ static const struct cli_option options[] = {
     {0},
 };
 
-static const char *const later[] = {
-    "files-from",      "exclude", "exclude-file", "exclude-caches", "exclude-if-present",
-    "one-file-system", "stdin",   "stdin-name",   "command",        "image",
-    "limit-upload",    NULL};
+static const char *const later[] = {"stdin", "stdin-name",   "command",
+                                    "image", "limit-upload", NULL};
 
 static void print_json(const struct cairn_backup_result *r, bool dry_run)
 {
@@ -94,6 +126,7 @@ static void print_json(const struct cairn_backup_result *r, bool dry_run)
     cli_json_number(object, "total_files_processed", r->files_processed);
     cli_json_number(object, "total_bytes_processed", r->bytes_processed);
     cli_json_set(object, "total_duration", json_real(r->seconds));
+    cli_json_number(object, "excluded", r->excluded);
     cli_json_number(object, "error_count", r->problems);
     if (dry_run)
         cli_json_set(object, "dry_run", json_true());
@@ -121,6 +154,10 @@ static void print_text(const struct cairn_backup_result *r, bool dry_run)
     if (r->others)
         cli_out("Others: %10llu symlinks, devices, FIFOs and sockets\n",
                 (unsigned long long)r->others);
+    if (r->excluded)
+        cli_out("Left out: %8llu entries excluded, on other file systems, or the repository "
+                "itself\n",
+                (unsigned long long)r->excluded);
     cli_out("%s: %s (%s stored)\n", dry_run ? "Would be added" : "Added to the repository", added,
             stored);
     cli_out("\nprocessed %llu files, %s in %s\n", (unsigned long long)r->files_processed, all,
@@ -137,13 +174,23 @@ static int run(struct cli *cli, void *given, const struct cli_args *args)
     struct cairn_error err = {0};
     struct cairn_backup_result result = {0};
     struct cli_events events;
-    if (cli_open(cli, &err) != CAIRN_OK)
-        return cli_report(cli, &err);
+    struct cli_paths paths = {0};
+    int code = CLI_EXIT_DONE;
+    int status = cli_paths_gather(&paths, args, &o->files_from, &err);
+    if (status == CAIRN_OK && paths.count == 0)
+        status = cairn_error_set(&err, CAIRN_MISUSE, 0,
+                                 "backup needs a PATH, or --files-from with at least one in it");
+    if (status == CAIRN_OK)
+        status = cli_open(cli, &err);
+    if (status != CAIRN_OK) {
+        code = cli_report(cli, &err);
+        goto out;
+    }
     cli_events_init(&events, cli, "backup");
     events.shows_new = true;
     const struct cairn_backup_options backup = {.size = sizeof(backup),
-                                                .paths = args->items,
-                                                .path_count = args->count,
+                                                .paths = paths.items,
+                                                .path_count = paths.count,
                                                 .tags = o->tags.items,
                                                 .tag_count = o->tags.count,
                                                 .host = o->host,
@@ -154,23 +201,37 @@ static int run(struct cli *cli, void *given, const struct cli_args *args)
                                                 .level = o->level,
                                                 .compression = o->compression,
                                                 .event = cli_events_receive,
-                                                .event_ctx = &events};
-    int status = cairn_backup(cli->opened, &backup, &result, &err);
+                                                .event_ctx = &events,
+                                                .excludes = o->excludes.items,
+                                                .exclude_count = o->excludes.count,
+                                                .exclude_files = o->exclude_files.items,
+                                                .exclude_file_count = o->exclude_files.count,
+                                                .exclude_if_present = o->exclude_if_present.items,
+                                                .exclude_if_present_count =
+                                                    o->exclude_if_present.count,
+                                                .exclude_caches = o->exclude_caches,
+                                                .one_file_system = o->one_file_system,
+                                                .items = cli->verbose > 0};
+    status = cairn_backup(cli->opened, &backup, &result, &err);
     cli_events_end(&events);
-    if (status != CAIRN_OK)
-        return cli_report(cli, &err);
+    if (status != CAIRN_OK) {
+        code = cli_report(cli, &err);
+        goto out;
+    }
     if (cli->json)
         print_json(&result, o->dry_run);
     else if (!cli->quiet)
         print_text(&result, o->dry_run);
     if (result.problems > 0)
-        return cli_report_exit(
+        code = cli_report_exit(
             cli, CLI_EXIT_PARTIAL,
             "%llu item%s could not be read as expected (named above); everything else "
             "was %s",
             (unsigned long long)result.problems, result.problems == 1 ? "" : "s",
             o->dry_run ? "looked at" : "saved");
-    return CLI_EXIT_DONE;
+out:
+    cli_paths_release(&paths);
+    return code;
 }
 
 const struct cli_command cli_cmd_backup = {
@@ -180,7 +241,6 @@ const struct cli_command cli_cmd_backup = {
     .options = options,
     .options_size = sizeof(struct backup_options),
     .later = later,
-    .args_min = 1,
     .args_max = UINT32_MAX,
     .interrupted = "no snapshot was made, and the next backup uses what was stored already",
     .run = run,

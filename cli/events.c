@@ -127,7 +127,8 @@ static void text_event(struct cli_events *events, const struct cairn_event *e)
                       problem_text(e, text, sizeof(text)));
         break;
     case CAIRN_EVENT_ITEM:
-        (void)fprintf(stderr, "%s\n", path);
+        (void)fprintf(stderr, "%s%s%s\n", e->message ? e->message : "", e->message ? " " : "",
+                      path);
         break;
     case CAIRN_EVENT_STAGE:
         (void)fprintf(stderr, "stage %-12s busy %8.3f s  waiting %8.3f s\n",
@@ -187,6 +188,8 @@ static void json_event(const struct cli_events *events, const struct cairn_event
             return;
         object = cli_json_object("item");
         cli_json_text(object, "item", e->path);
+        if (e->message)
+            cli_json_text(object, "action", e->message);
         break;
     case CAIRN_EVENT_STAGE:
         if (!events->cli->verbose)

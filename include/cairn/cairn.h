@@ -172,8 +172,8 @@ struct cairn_event {
     double seconds_busy, seconds_waiting;
 };
 
-/* Called from the operation's threads, never by two at once. What the event points to is borrowed for
- * the call. */
+/* Called from the operation's threads, never by two at once. What the event points to is borrowed
+ * for the call. */
 typedef void (*cairn_event_fn)(void *ctx, const struct cairn_event *event);
 
 /* ---- backup ------------------------------------------------------------------------------- */
@@ -194,6 +194,22 @@ struct cairn_backup_options {
                         -1: off; 1..19: that zstd level */
     cairn_event_fn event;
     void *event_ctx;
+    /* What is left out (docs/man/cairn-backup.1.scd has the rules). Patterns of files come before
+     * those of excludes; the last that matches decides. A directory with one of the files
+     * exclude_if_present, or with exclude_caches a valid CACHEDIR.TAG, is stored with that file
+     * alone. Directories that hold the repository, mounts of cairn and of the kernel's own file
+     * systems (proc, sysfs and the like) are stored empty. CAIRN_MISUSE: a malformed pattern. */
+    const char *const *excludes;
+    size_t exclude_count;
+    const char *const
+        *exclude_files; /* files with a pattern on each line, as .gitignore has them */
+    size_t exclude_file_count;
+    const char *const *exclude_if_present; /* names without a slash */
+    size_t exclude_if_present_count;
+    bool exclude_caches;
+    bool one_file_system; /* what is mounted below a given path is stored as an empty directory */
+    bool
+        items; /* send CAIRN_EVENT_ITEM for each entry; message: "new", "changed" or "unmodified" */
 };
 
 struct cairn_backup_result {
@@ -206,7 +222,8 @@ struct cairn_backup_result {
     uint64_t bytes_stored; /* what the repository grew by */
     uint64_t problems;     /* items reported by CAIRN_EVENT_PROBLEM: exit status 3 */
     double seconds;
-    int level; /* the level that holds */
+    int level;         /* the level that holds */
+    uint64_t excluded; /* entries left out, and directories stored without their contents */
 };
 
 /* Stores the paths as a new snapshot. CAIRN_OK with result->problems > 0 means that the snapshot

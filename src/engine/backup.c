@@ -183,9 +183,13 @@ static int run(struct backup *b, struct cairn_error *err)
         status = cairn_error_set(err, CAIRN_CANCELLED, 0, "cancelled");
     struct cairn_walk_counts counts;
     cairn_walk_get_counts(b->walk, &counts);
+    b->result.excluded = atomic_load(&b->exclude.excluded) + counts.tagged + counts.shut;
     if (status == CAIRN_OK && counts.given == 0)
         status = cairn_error_set(err, CAIRN_NOT_FOUND, 0,
-                                 "none of the given paths can be read; no snapshot was made");
+                                 b->result.excluded ? "all of the given paths are excluded or "
+                                                      "cannot be read; no snapshot was made"
+                                                    : "none of the given paths can be read; no "
+                                                      "snapshot was made");
     return status;
 }
 
@@ -281,10 +285,12 @@ static int prepare(struct backup *b, struct cairn_error *err)
         .compression = b->options->compression,
         .dry_run = b->options->dry_run,
     };
-    const struct cairn_walk_options wo = {
+    struct cairn_walk_options wo = {
         .paths = b->options->paths,
         .path_count = b->options->path_count,
         .threads = b->repo->threads < 8 ? b->repo->threads : 8,
+        .one_file_system = b->options->one_file_system,
+        .filter = cairn_backup_exclude_filter,
         .problem = walk_problem,
         .ctx = b,
         .is_cancelled = is_cancelled,
@@ -298,7 +304,11 @@ static int prepare(struct backup *b, struct cairn_error *err)
     };
     memcpy(cp.key, cairn_store_keys(b->repo->store)->chunker, sizeof(cp.key));
     b->worker_count = worker_count(b);
-    int status = cairn_store_refresh(b->repo->store, err);
+    int status = cairn_backup_exclude_init(b, err);
+    wo.tags = b->exclude.tags;
+    wo.tag_count = b->exclude.tag_count;
+    if (status == CAIRN_OK)
+        status = cairn_store_refresh(b->repo->store, err);
     if (status == CAIRN_OK)
         status = cairn_session_open(b->repo->store, &so, &b->session, err);
     if (status == CAIRN_OK)
@@ -331,6 +341,11 @@ static void report_notes(const struct backup *b, const struct cairn_session_stat
         (void)snprintf(text, sizeof(text), "%llu packs of an interrupted backup were taken over",
                        (unsigned long long)stats->adopted_packs);
         b->options->event(b->options->event_ctx, &event);
+    }
+    if (atomic_load(&b->exclude.met_repository)) {
+        event.message = "the repository lies within what is backed up; its contents were left out";
+        b->options->event(b->options->event_ctx, &event);
+        event.message = text;
     }
     int wanted = b->options->level ? b->options->level : cairn_store_log(b->repo->store)->level;
     if (b->result.level != wanted) {
@@ -399,6 +414,7 @@ static void report_stages(const struct backup *b)
 static void release(struct backup *b)
 {
     cairn_walk_free(b->walk);
+    cairn_backup_exclude_release(b);
     cairn_backup_workers_stop(b);
     cairn_session_abort(b->session);
     while (b->window_head) {

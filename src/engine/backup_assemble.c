@@ -98,6 +98,12 @@ static int second_link(struct backup *b, struct item *item, bool *lost, struct c
     return add(b, &entry, &record, NULL, err);
 }
 
+/* How an entry that is no directory compares with the parent snapshot's. */
+static const char *change_of(const struct item *item)
+{
+    return item->is_unchanged ? "unmodified" : item->was_in_parent ? "changed" : "new";
+}
+
 static void count_file(struct backup *b, const struct item *item, uint64_t size)
 {
     struct cairn_backup_result *r = &b->result;
@@ -135,23 +141,30 @@ static int take_entry(struct backup *b, struct item *item, struct cairn_error *e
         if (status == CAIRN_OK)
             status = add(b, &entry, &record, NULL, err);
     }
-    if (status == CAIRN_OK && !lost)
+    if (status != CAIRN_OK)
+        return status;
+    if (!lost)
         count_file(b, item, size);
-    return status;
+    cairn_backup_report_item(b, item, lost ? NULL : change_of(item));
+    return CAIRN_OK;
 }
 
-static void count_directory(struct backup *b, const struct item *item, const struct cairn_id *id)
+static const char *count_directory(struct backup *b, const struct item *item,
+                                   const struct cairn_id *id)
 {
     struct cairn_backup_result *r = &b->result;
     bool is_root =
         b->level_depth == 1; /* it has no entry in the parent to compare its times with */
-    if (!item->has_parent_directory)
+    if (!item->has_parent_directory) {
         r->dirs_new++;
-    else if ((item->is_unchanged || is_root) &&
-             memcmp(id, &item->parent_directory, sizeof(*id)) == 0)
+        return "new";
+    }
+    if ((item->is_unchanged || is_root) && memcmp(id, &item->parent_directory, sizeof(*id)) == 0) {
         r->dirs_unmodified++;
-    else
-        r->dirs_changed++;
+        return "unmodified";
+    }
+    r->dirs_changed++;
+    return "changed";
 }
 
 /* The root has no entry: its fields and ids go into the manifest. */
@@ -190,7 +203,7 @@ static int leave(struct backup *b, struct cairn_error *err)
     level->changes.stored = 0;
     entry.has_directory = true;
     entry.directory = id;
-    count_directory(b, item, &id);
+    const char *what = count_directory(b, item, &id);
     b->level_depth--;
     if (b->level_depth == 0) {
         status = finish_root(b, &entry, &level->node, err);
@@ -198,7 +211,7 @@ static int leave(struct backup *b, struct cairn_error *err)
         const struct cairn_change_record record = record_of(item);
         status = add(b, &entry, &record, &level->node, err);
     }
-    cairn_backup_report_item(b, item);
+    cairn_backup_report_item(b, item, what);
     cairn_backup_item_free(item);
     level->item = NULL;
     return status;
@@ -218,7 +231,6 @@ int cairn_backup_assemble(struct backup *b, struct item *item, struct cairn_erro
         return leave(b, err);
     default:
         status = take_entry(b, item, err);
-        cairn_backup_report_item(b, item);
         cairn_backup_item_free(item);
         return status;
     }

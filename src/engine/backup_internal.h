@@ -34,6 +34,8 @@
 #include "snapshot/content.h"
 #include "snapshot/entry.h"
 #include "snapshot/tree.h"
+#include "source/mounts.h"
+#include "source/patterns.h"
 #include "source/walk.h"
 #include "source/xattrs.h"
 
@@ -142,6 +144,16 @@ struct link_entry {
     struct cairn_buf entry; /* encoded, without a name; empty: it could not be read */
 };
 
+/* What is left out. Read by the walk's threads; the counters are theirs. */
+struct backup_exclude {
+    struct cairn_patterns *patterns;
+    struct cairn_walk_tag *tags;
+    size_t tag_count;
+    struct cairn_mounts mounts;
+    atomic_uint_fast64_t excluded;
+    atomic_bool met_repository;
+};
+
 struct backup {
     struct cairn_repo *repo;
     const struct cairn_backup_options *options;
@@ -151,6 +163,7 @@ struct backup {
     struct cairn_chunker_handle *chunker;
     struct cairn_fetcher *fetcher;
     struct cairn_walk *walk;
+    struct backup_exclude exclude;
     struct cairn_manifest manifest;
     bool has_parent;
     struct cairn_manifest parent;
@@ -248,10 +261,19 @@ int cairn_backup_link_add(struct backup *b, uint64_t device, uint64_t inode, uin
                           struct link_entry **out, struct cairn_error *err);
 void cairn_backup_link_drop(struct backup *b, struct link_entry *entry);
 
+/* backup_exclude.c: what the options say is to be left out; the filter of the walk. */
+int cairn_backup_exclude_init(struct backup *b, struct cairn_error *err);
+void cairn_backup_exclude_release(struct backup *b);
+enum cairn_walk_verdict cairn_backup_exclude_filter(void *backup, struct cairn_dir *dir,
+                                                    const char *name, size_t name_len,
+                                                    const struct cairn_stat *stat);
+
 /* backup_report.c */
 void cairn_backup_report_problem(struct backup *b, const char *path, size_t path_len, int os_errno,
                                  const char *message);
-void cairn_backup_report_item(struct backup *b, const struct item *item);
+/* The problem of an item, if it has one, and the item itself, if the caller wants to hear of all:
+ * what is "new", "changed" or "unmodified", or NULL: nothing was stored. */
+void cairn_backup_report_item(struct backup *b, const struct item *item, const char *what);
 void cairn_backup_progress(struct backup *b);
 
 #endif

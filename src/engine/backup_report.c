@@ -24,9 +24,10 @@ void cairn_backup_report_problem(struct backup *b, const char *path, size_t path
     b->options->event(b->options->event_ctx, &event);
 }
 
-void cairn_backup_report_item(struct backup *b, const struct item *item)
+void cairn_backup_report_item(struct backup *b, const struct item *item, const char *what)
 {
-    if (!item->has_problem)
+    bool is_wanted = what && b->options->items && b->options->event && !item->is_partial;
+    if (!item->has_problem && !is_wanted)
         return;
     struct cairn_buf path = CAIRN_BUF_INIT;
     const char *name = item->kind == ITEM_ENTER ? NULL : (const char *)item->name.data;
@@ -34,9 +35,14 @@ void cairn_backup_report_item(struct backup *b, const struct item *item)
         cairn_dir_append_path(item->dir, name, &path);
     size_t len = path.len;
     cairn_buf_put_u8(&path, 0);
-    cairn_backup_report_problem(b, path.failed ? "" : (const char *)path.data,
-                                path.failed ? 0 : len, item->os_errno,
-                                item->message ? item->message : "cannot be stored");
+    const char *shown = path.failed ? "" : (const char *)path.data;
+    if (is_wanted) {
+        const struct cairn_event event = {.type = CAIRN_EVENT_ITEM, .path = shown, .message = what};
+        b->options->event(b->options->event_ctx, &event);
+    }
+    if (item->has_problem)
+        cairn_backup_report_problem(b, shown, path.failed ? 0 : len, item->os_errno,
+                                    item->message ? item->message : "cannot be stored");
     cairn_buf_release(&path);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/repo.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "base/error.h"
 #include "base/threads.h"
 #include "engine/key_file.h"
+#include "source/stat.h"
 
 #define MEMORY_LIMIT_DEFAULT ((uint64_t)128 << 20)
 #define MEMORY_LIMIT_MIN ((uint64_t)96 << 20)
@@ -66,6 +68,9 @@ static int finish(const struct opening *o, struct cairn_store *store, struct cai
         cairn_store_close(store);
         return cairn_error_no_memory(err, "a repository");
     }
+    struct cairn_stat st;
+    if (cairn_stat_at_following(AT_FDCWD, o->location, &st) == 0)
+        repo->place = (struct cairn_repo_place){cairn_stat_device(&st), st.ino, true};
     repo->store = store;
     repo->threads = o->options.threads ? o->options.threads : cairn_cpu_count();
     repo->memory_limit = o->options.memory_limit ? o->options.memory_limit : MEMORY_LIMIT_DEFAULT;

@@ -10,8 +10,16 @@
 #include "snapshot/manifest.h"
 #include "store/store.h"
 
+/* Which directory holds the repository, to be left out of backups. */
+struct cairn_repo_place {
+    uint64_t device; /* as cairn_stat_device */
+    uint64_t ino;
+    bool is_known;
+};
+
 struct cairn_repo {
     struct cairn_store *store;
+    struct cairn_repo_place place;
     unsigned threads;
     uint64_t memory_limit;
 };

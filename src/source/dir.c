@@ -74,6 +74,19 @@ unsigned cairn_dir_get_depth(const struct cairn_dir *dir)
     return dir->depth;
 }
 
+uint64_t cairn_dir_get_device(const struct cairn_dir *dir)
+{
+    return dir->device;
+}
+
+unsigned cairn_dir_get_given_depth(const struct cairn_dir *dir)
+{
+    unsigned depth = dir->is_followed ? dir->depth + 1 : dir->depth;
+    for (; dir && !dir->is_followed; dir = dir->parent)
+        depth = dir->depth;
+    return depth;
+}
+
 void cairn_dir_append_path(const struct cairn_dir *dir, const char *name, struct cairn_buf *out)
 {
     size_t name_len = name ? strlen(name) : 0;

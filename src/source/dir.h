@@ -47,6 +47,13 @@ struct cairn_dir *cairn_dir_get_parent(const struct cairn_dir *dir);
 /* How far below "/": 0 for "/" itself. */
 unsigned cairn_dir_get_depth(const struct cairn_dir *dir);
 
+/* The device that the directory lies on, as cairn_stat_device gives it. */
+uint64_t cairn_dir_get_device(const struct cairn_dir *dir);
+
+/* The depth of the given path that dir is, or is below: 0 for "/". Of a directory that only leads
+ * to given paths: one more than its own, as of any given path in it. */
+unsigned cairn_dir_get_given_depth(const struct cairn_dir *dir);
+
 /* Appends the absolute path of name in dir, without NUL. name NULL: of dir itself ("/" for the
  * root). For messages and for matching, never for opening. out->failed: no memory. */
 void cairn_dir_append_path(const struct cairn_dir *dir, const char *name, struct cairn_buf *out);

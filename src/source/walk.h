@@ -65,13 +65,23 @@ typedef enum cairn_walk_verdict (*cairn_walk_filter_fn)(void *ctx, struct cairn_
 typedef void (*cairn_walk_problem_fn)(void *ctx, const char *path, size_t path_len, int os_errno,
                                       const char *message);
 
+/* A file whose presence says that nothing else of its directory is wanted. */
+struct cairn_walk_tag {
+    const char *name;
+    const char *header; /* what a regular file of that name must begin with; NULL: anything does */
+    size_t header_len;  /* at most 64 */
+};
+
 struct cairn_walk_options {
     const char *const *paths; /* given paths, bytes; relative ones start at the working directory;
                                  borrowed for cairn_walk_new */
     size_t path_count;
-    unsigned threads;                /* workers beside the caller's thread; 0: none. At most 64 */
-    bool one_file_system;            /* directories on another device than the given path above them
-                                        are shut (CAIRN_WALK_SHUT) */
+    unsigned threads;     /* workers beside the caller's thread; 0: none. At most 64 */
+    bool one_file_system; /* directories on another device than the given path above them
+                             are shut (CAIRN_WALK_SHUT) */
+    const struct cairn_walk_tag *tags; /* of a directory that has any of these only they come;
+                                          borrowed for the walk's life */
+    size_t tag_count;
     cairn_walk_filter_fn filter;     /* NULL: take everything */
     cairn_walk_problem_fn problem;   /* NULL: nobody hears of it */
     void *ctx;                       /* for filter and problem */
@@ -104,6 +114,9 @@ void cairn_walk_skip(struct cairn_walk *walk);
 struct cairn_walk_counts {
     uint64_t given;   /* given paths that were found (after absorption) */
     uint64_t missing; /* and that were not */
+    uint64_t tagged;  /* directories that a tag emptied */
+    uint64_t shut;    /* directories that were not opened: on another file system, or as the filter
+                         said */
 };
 
 /* How the given paths fared, so far; final after END. */

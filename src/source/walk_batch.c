@@ -45,6 +45,8 @@ int walk_batch_read(struct cairn_walk *walk, struct walk_batch *batch, struct wa
     if (batch->is_callers)
         (void)lseek(fd, 0, SEEK_SET);
     failed = walk_names_read(walk, node, fd, scratch, is_worker ? WALK_AHEAD_NAMES : 0);
+    if (failed == 0)
+        walk_tags_apply(walk, node, fd);
     cairn_dir_unpin(node->dir);
     if (failed == EAGAIN)
         return 1;

@@ -101,6 +101,8 @@ struct walk_node {
     int open_error;     /* errno: the directory could not be opened */
     int read_error;     /* errno: it could not be read to its end */
     unsigned odd_names; /* entries with impossible names */
+    bool is_tagged;     /* emptied by a tag */
+    bool is_shut;       /* never opened */
     bool is_incomplete;
 };
 
@@ -152,6 +154,9 @@ int walk_names_read(struct cairn_walk *walk, struct walk_node *node, int fd,
 
 /* walk_names.c: the same for a partial directory, from the components. 0 or ENOMEM. */
 int walk_names_take_parts(struct walk_node *node, const struct walk_paths *paths);
+
+/* walk_tags.c: if the directory (pinned as fd) has tags, only their items stay. */
+void walk_tags_apply(struct cairn_walk *walk, struct walk_node *node, int fd);
 
 /* walk_sort.c: an item while its directory is read: eight bytes of the name, then where it is. */
 struct walk_item {

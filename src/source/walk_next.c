@@ -57,6 +57,7 @@ static int report_entry(struct cairn_walk *walk, struct walk_node *node, size_t 
 static int report_directory(struct cairn_walk *walk, struct walk_node *node)
 {
     int status = CAIRN_OK;
+    walk->counts.tagged += node->is_tagged;
     if (node->open_error)
         status = report(walk, node, NULL, node->open_error, "the directory cannot be opened");
     if (status == CAIRN_OK && node->read_error)
@@ -121,6 +122,7 @@ static void enter(struct cairn_walk *walk, struct walk_node *node, struct cairn_
     node->up = walk->at;
     walk->at = node;
     walk->has_entered = true;
+    walk->counts.shut += node->is_shut;
     fill_directory(event, CAIRN_WALK_ENTER, node);
 }
 

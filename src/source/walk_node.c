@@ -24,6 +24,7 @@ struct walk_node *walk_node_new(struct cairn_walk *walk, struct cairn_dir *paren
     node->part = part;
     node->root_device = root_device;
     node->refs = 1;
+    node->is_shut = is_shut;
     if (batch) {
         batch->node = node;
         batch->is_reader = true;

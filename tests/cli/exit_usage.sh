@@ -13,7 +13,7 @@ expect 2 "$CAIRN" backup --frce x
 says 'did you mean --force'
 expect 2 "$CAIRN" backup --compression 20 x
 says 'compression expects'
-expect 2 "$CAIRN" backup --exclude x y
+expect 2 "$CAIRN" backup --stdin y
 says 'not in this version'
 expect 2 "$CAIRN" backup --sync-level
 says 'needs a value'
